@@ -77,6 +77,7 @@ struct agent {
     struct loop_fd *sentinel_watch;
     struct accounts_want want;
     uint64_t accounts_generation; /* of the action that runs */
+    bool action_commits;          /* likewise */
     uint64_t tls_generation;
     uint64_t events_epoch;
     enum accounts_scope accounts_scope; /* likewise */
@@ -369,17 +370,21 @@ static void read_tls(struct agent *agent)
 
 /* ---- act ---- */
 
-static void begin_action(struct agent *agent)
+/* commits: it may write to the binary log. */
+static void begin_action(struct agent *agent, bool commits)
 {
     agent->state.action_running = true;
-    role_keeper_changes(agent->roles);
+    agent->action_commits = commits;
+    if (commits)
+        role_keeper_changes(agent->roles);
 }
 
 /* What a probe saw meanwhile may be half of what the action does. */
 static void end_action(struct agent *agent)
 {
     agent->state.action_running = false;
-    role_keeper_changes(agent->roles);
+    if (agent->action_commits)
+        role_keeper_changes(agent->roles);
     agent->state.role.finished_ms = clock_monotonic_ms();
 }
 
@@ -490,28 +495,28 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
     }
     if (decision->apply_accounts) {
         struct accounts_want *want = accounts_want_copy(&agent->want);
-        begin_action(agent);
-        agent->accounts_generation = state->accounts_wanted;
         agent->accounts_scope = want->scope = agent_accounts_scope(state);
         want->lock_left = state->role.lock_left;
+        begin_action(agent, want->scope == ACCOUNTS_LOGGED);
+        agent->accounts_generation = state->accounts_wanted;
         action_lane_tend(
             agent->actions, want, &state->observed.version, state->observed.partial_revokes, on_tended, agent);
     }
     if (decision->tend_events) {
-        begin_action(agent);
+        begin_action(agent, true);
         agent->events_epoch = state->role.epoch;
         action_lane_tend_events(
             agent->actions, &state->observed.version, state->events_epoch != state->role.epoch, on_events, agent);
     }
     if (decision->stop_server || decision->let_start) {
-        begin_action(agent);
+        begin_action(agent, false);
         if (decision->stop_server)
             action_lane_stop_server(agent->actions, on_stop_changed, agent);
         else
             action_lane_let_start(agent->actions, on_stop_changed, agent);
     }
     if (decision->reload_tls) {
-        begin_action(agent);
+        begin_action(agent, false);
         agent->tls_generation = state->tls_wanted;
         action_lane_reload_tls(agent->actions, &state->observed.version, on_reloaded, agent);
     }

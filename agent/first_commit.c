@@ -76,27 +76,16 @@ struct first_commit {
     /* From submit to done these belong to the thread. */
     struct server_version version;
     uint64_t epoch;
+    struct first_commit_view view;
     bool found;
     struct agent_moment moment;
 };
 
-static void take_count(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    UNUSED(names);
-    if (count == 1)
-        *(char **)arg = xstrdup(str_or_empty(values[0]));
-}
-
 /* Of MySQL what is executed is acknowledged, of MariaDB what is in its binary log need not be. */
 static int ask_count(struct session *session, const struct dialect *dialect, uint64_t *ret)
 {
-    bool is_mariadb = dialect->family == AGENT_FLAVOUR_MARIADB;
-    const char *sql = is_mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
-    _cleanup_(freep) char *text = NULL;
+    _cleanup_(gtid_set_freep) struct gtid_set *set = replication_executed(session, dialect, NULL);
 
-    if (session_query(session, sql, take_count, &text, NULL) < 0 || !text)
-        return -1;
-    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(replication_gtid_flavour(dialect), text, NULL);
     if (!set)
         return -1;
     *ret = gtid_set_count(set);
@@ -137,6 +126,19 @@ static int look_once(const struct first_commit *first, struct session *session, 
     return 0;
 }
 
+/* Nobody is waited for any more. Where commits wait, the first one may be among them, and not have been told apart. */
+static bool is_over(
+    struct session *session, const struct dialect *dialect, const struct first_commit_view *view, int64_t age_ms)
+{
+    struct first_commit_look look = {.waits = view->seen};
+
+    if (age_ms <= FIRST_COMMIT_MAX_MS)
+        return false;
+    if (!view->seen && ask_waits(session, dialect, &look) < 0)
+        return true;
+    return !look.waits || age_ms > FIRST_COMMIT_WAIT_MAX_MS;
+}
+
 static void pause_ms(int64_t ms)
 {
     struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
@@ -148,16 +150,16 @@ static void run(void *arg)
 {
     struct first_commit *first = arg;
     _cleanup_(session_closep) struct session *session = session_open(&first->options, NULL);
-    struct first_commit_view view = {.begun = false};
+    struct first_commit_view *view = &first->view;
     struct first_commit_look look;
     int64_t opened_ms = clock_monotonic_ms();
     unsigned changes = atomic_load(&first->own->changes);
 
     first->found = false;
-    while (session && !atomic_load(&first->stopped) && look_once(first, session, &view, &changes, &look) == 0) {
+    while (session && !atomic_load(&first->stopped) && look_once(first, session, view, &changes, &look) == 0) {
         int64_t age_ms = look.asked_ms - opened_ms;
-        first->found = first_commit_take(&view, &look, &first->moment);
-        if (first->found || age_ms > (view.seen ? FIRST_COMMIT_WAIT_MAX_MS : FIRST_COMMIT_MAX_MS))
+        first->found = first_commit_take(view, &look, &first->moment);
+        if (first->found || is_over(session, dialect_for(&first->version), view, age_ms))
             break;
         pause_ms(age_ms < SOON_MS ? SOON_PAUSE_MS : LATER_PAUSE_MS);
     }
@@ -190,8 +192,11 @@ struct first_commit *first_commit_new(struct loop *loop, const char *socket, con
     return first;
 }
 
-void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch)
+void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch,
+    const char *executed, int64_t looked_ms)
 {
+    enum gtid_flavour flavour = replication_gtid_flavour(dialect_for(version));
+    _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(flavour, executed);
     struct worker_job job = {.run = run, .done = done, .arg = first};
 
     if (first->busy)
@@ -200,6 +205,10 @@ void first_commit_look_for(struct first_commit *first, const struct server_versi
     atomic_store(&first->stopped, false);
     first->version = *version;
     first->epoch = epoch;
+    first->view = (struct first_commit_view){.begun = set != NULL,
+        .count = set ? gtid_set_count(set) : 0,
+        .ended = atomic_load(&first->own->ended),
+        .none_ms = looked_ms};
     if (worker_submit(first->worker, &job) < 0)
         abort(); /* one at a time cannot fill the queue */
 }

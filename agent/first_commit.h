@@ -46,7 +46,7 @@ struct first_commit_view {
 
 /* Whether there are others than the agent's, so that it is to be asked what waits. */
 bool first_commit_is_there(const struct first_commit_view *view, const struct first_commit_look *look);
-/* The first look is the one that all others are compared with. True: *ret. */
+/* The first look is the one that all others are compared with, unless the view has begun. True: *ret. */
 bool first_commit_take(struct first_commit_view *view, const struct first_commit_look *look, struct agent_moment *ret);
 
 /* ---- the thread ---- */
@@ -56,8 +56,10 @@ struct first_commit;
 /* fn runs on the loop when it has found it, not when it has given up. socket, user and own must outlive it. */
 struct first_commit *first_commit_new(struct loop *loop, const char *socket, const char *user,
     const struct own_commits *own, void (*fn)(void *arg, uint64_t epoch, const struct agent_moment *moment), void *arg);
-/* The server was just opened under that epoch. While it is still looking after an earlier opening nothing happens. */
-void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch);
+/* The server was just opened under that epoch, and the agent has committed nothing there since. executed: at a look that
+ * began at looked_ms. While it is still looking after an earlier opening nothing happens. */
+void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch,
+    const char *executed, int64_t looked_ms);
 /* The server is closed, or has gone. */
 void first_commit_stop(struct first_commit *first);
 void first_commit_free(struct first_commit *first);

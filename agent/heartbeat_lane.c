@@ -44,7 +44,11 @@ static int commit(struct heartbeat_lane *lane, const char *sql, struct error *er
 {
     atomic_fetch_add(&lane->own.begun, 1);
     int rc = session_exec(lane->session, sql, err);
-    atomic_fetch_add(&lane->own.ended, 1);
+    if (rc < 0 &&
+        !session_is_broken(lane->session)) /* the server says that it did not, as where a row lock is waited for */
+        atomic_fetch_sub(&lane->own.begun, 1);
+    else
+        atomic_fetch_add(&lane->own.ended, 1);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include "agent/mysql/dialect.h"
 #include "agent/role_status.h"
+#include "agent/write_times.h"
 #include "common/json_fields.h"
 
 static struct readiness yes(void)
@@ -157,4 +158,5 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->certificate_not_after_ms = state->certificate_not_after_ms;
     add_problems(state, ret);
     role_fill_status(state, now_ms, ret);
+    write_times_fill(state, ret);
 }

@@ -331,7 +331,8 @@ static void look_for_first(struct role_keeper *keeper, const struct role_result 
         return;
     state->writes.first = (struct agent_moment){0};
     state->writes.first_epoch = 0;
-    first_commit_look_for(keeper->first, &state->observed.version, keeper->job.epoch);
+    first_commit_look_for(
+        keeper->first, &state->observed.version, keeper->job.epoch, result->facts.gtid_executed, result->looked_ms);
 }
 
 static void on_result(void *arg, const struct role_result *result)
@@ -574,8 +575,8 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
     keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
-    keeper->first = first_commit_new(
-        loop, paths->socket, user, heartbeat_lane_commits(keeper->beats), on_first_commit, keeper);
+    keeper->first =
+        first_commit_new(loop, paths->socket, user, heartbeat_lane_commits(keeper->beats), on_first_commit, keeper);
     keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);
     keeper->source = source_watch_new(loop, state, on_source, keeper);
     state->role.epoch = epoch;

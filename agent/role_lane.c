@@ -273,6 +273,7 @@ static void work(struct role_lane *lane)
         result->error = failure;
         result->done = false;
     }
+    result->looked_ms = clock_monotonic_ms();
     result->has_facts = !session_is_broken(lane->session) &&
         replication_facts_observe(lane->session, dialect, lane->options.user, &result->facts, NULL) == 0;
     result->facts.relay_written_ms = written_ms;

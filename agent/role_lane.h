@@ -44,6 +44,7 @@ struct role_result {
     bool done;            /* false: ask again */
     bool has_facts;
     struct replication_facts facts; /* as it is after the change */
+    int64_t looked_ms;              /* when that look began */
     int64_t took_us;
     struct closing_look look; /* close; open, where clients could write before */
     bool dropped;             /* follow: something that was received */

@@ -317,7 +317,6 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->waiting_commits = facts->waiting_commits;
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);
-    write_times_fill(state, ret);
     ret->long_transactions = facts->long_transactions;
     size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
     if (!position_is_whole(facts->gtid_executed))

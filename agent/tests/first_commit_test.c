@@ -88,10 +88,32 @@ static void it_is_found_as_in_the_table(void **state)
     }
 }
 
+/* A beat that waits for its acknowledgement does not stand for somebody's commit. */
+static void what_was_there_at_the_opening_is_compared_with(void **state)
+{
+    struct first_commit_view view = {.begun = true, .count = 100, .ended = 4, .none_ms = 990};
+    struct first_commit_look look = {.asked_ms = 1000, .answered_ms = 1001, .count = 101, .begun = 5, .ended = 4};
+    struct agent_moment moment = {0};
+
+    UNUSED(state);
+    assert_false(first_commit_is_there(&view, &look));
+    assert_false(first_commit_take(&view, &look, &moment));
+    look = (struct first_commit_look){
+        .asked_ms = 1010, .answered_ms = 1011, .count = 102, .begun = 5, .ended = 4, .has_waits = true};
+    assert_true(first_commit_is_there(&view, &look));
+    assert_true(first_commit_take(&view, &look, &moment));
+    assert_int_equal(moment.at_ms, 1000);
+    view = (struct first_commit_view){.begun = true, .count = 100, .ended = 4, .none_ms = 990};
+    assert_true(first_commit_take(&view, &look, &moment));
+    assert_int_equal(moment.at_ms, 990);
+    assert_int_equal(moment.span_ms, 21);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_found_as_in_the_table),
+        cmocka_unit_test(what_was_there_at_the_opening_is_compared_with),
     };
 
     return cmocka_run_group_tests_name("first_commit", tests, NULL, NULL);

@@ -309,6 +309,11 @@ class Bed:
     async def delete_pod(self, name, grace=None):
         await self.api.insist("DELETE", f"{CORE}/pods/{name}", {} if grace is None else {"gracePeriodSeconds": grace})
 
+    async def evict(self, name):
+        """As kubectl drain does, once; returns whether the budget allowed it."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        return (await self.api.send("POST", f"{CORE}/pods/{name}/eviction", eviction)).status < 300
+
     async def renew(self, member):
         """A new pod for it, and health after that."""
         uid = self.pod(member).uid

@@ -131,6 +131,12 @@ async def delete_pod_now(bed):
     await bed.delete_pod(bed.old, 0)
 
 
+async def evict_pod(bed):
+    at_once(bed)
+    if not await bed.evict(bed.old):
+        raise RuntimeError("the budget forbids it")
+
+
 async def stop_node(bed):
     at_once(bed)
     bed.stop_node(bed.old)
@@ -354,6 +360,11 @@ async def switch_over(bed):
     await bed.begin_switchover(bed.replicas()[0])
 
 
+async def roll(bed):
+    at_once(bed)
+    await bed.patch({"podTemplate": {"metadata": {"annotations": {"bed.example/roll": str(time.monotonic_ns())}}}})
+
+
 async def forget_order(bed):
     await bed.forget_switchover()
 
@@ -414,6 +425,7 @@ CASES = [
     Case("none", "no fault at all", "I1", NONE, nothing, seconds=2, max_outage_ms=CALM_MS),
     Case("floor", "kill -9 of a primary without operator, agent and Kubernetes; a script promotes by plain SQL", "I3", FAILOVER, kill_and_promote, on_floor=True),
     Case("switchover", "a planned switchover by annotation", "I1 I2 I3", FAILOVER, switch_over, mend=forget_order),
+    Case("rolled", "another template: all pods are replaced, the primary's last, after a switchover", "I1 I2 I3", FAILOVER, roll, seconds=150, heal_seconds=180),
     # processes
     Case("mysqld-killed", "kill -9 of the primary's server", "I1 I2 I3 I4", FAILOVER, killing("mysql"), expect_async=SERVES),
     Case("agent-killed", "kill -9 of the primary's agent", "I5", NONE, killing("agent"), seconds=4, max_outage_ms=CALM_MS),
@@ -434,6 +446,7 @@ CASES = [
     # pods, nodes, disks
     Case("pod-deleted", "the primary's pod is deleted", "I1 I3", FAILOVER, delete_pod, seconds=30, heal_seconds=90, expect_async=SERVES),
     Case("pod-deleted-now", "the same without grace", "I1 I3 I4", FAILOVER, delete_pod_now, seconds=30, heal_seconds=90, expect_async=SERVES),
+    Case("pod-evicted", "the primary's pod is evicted, as by a drain", "I1 I3", FAILOVER, evict_pod, seconds=30, heal_seconds=90, expect_async=SERVES),
     Case("node-frozen", "all of the primary's node stands still and its links are gone; it comes back", "I1 I3 I5", FAILOVER, stop_node, hold=2, fenced_by_acks=True),
     Case("node-crashed", "all of it is killed and its links are gone; it comes back", "I1 I3 I5", FAILOVER, crash_node, hold=1),
     Case("disk-full", "the primary's volume is full", "I3", FAILOVER, fill_disk, seconds=30, heal_seconds=120, fenced_by_acks=True),

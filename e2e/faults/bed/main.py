@@ -18,6 +18,7 @@ import overlap
 from bed import HEALTHY_SECONDS, Bed
 from check import check, wait_equal
 from results import Results
+from told import compare
 from watchers import DIRECT, SERVICE
 
 PURGE_EVERY = 10
@@ -30,7 +31,7 @@ class Cycle:
 
     def __init__(self, bed, case, number):
         self.bed, self.case, self.number = bed, case, number
-        self.problems = []
+        self.problems, self.before = [], {}
         self.expect = case.expected(bed)
         self.figures = {"case": case.name, "cycle": number, "direct": None, "service": None, "open": None, "lost": 0, "twice": 0, "double_open": 0.0}
 
@@ -47,7 +48,7 @@ class Cycle:
         if self.number % PURGE_EVERY == 0:
             await self._purge()
         bed.old, bed.fault_ns = bed.primary(), 0
-        mark = len(bed.api.history) - 1  # the present primary
+        mark, self.before = len(bed.api.history) - 1, bed.status()  # the present primary
         watchers = bed.watch(self.number, case.limit_ms)
         await watchers.start()
         try:
@@ -108,6 +109,8 @@ class Cycle:
         figures["double_open"] = watchers.double_open_ms()
         if expect == cases.FAILOVER:
             figures["phases"] = (bed.status().get("lastFailover") or {}).get("phases")
+        figures["members"] = len(bed.members())
+        figures["told"] = compare(watchers.acks, bed.fault_ns, bed.status(), self.before)
         found = await check(bed, watchers)
         figures["lost"], figures["twice"] = found.lost, found.twice
         self.problems += found.problems

@@ -44,7 +44,7 @@ PHASES = ("decidedMs", "fencedMs", "openedMs", "publishedMs")
 
 
 def print_phases(cases):
-    """Milliseconds from the moment at which the operator heard of it, as the status records them."""
+    """Milliseconds from the last write that anybody has told of, as the status records them."""
     told = {name: [cycle["phases"] for cycle in cycles if cycle.get("phases")] for name, cycles in cases.items()}
     if not any(told.values()):
         return

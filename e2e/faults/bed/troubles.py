@@ -13,7 +13,6 @@ import random
 import signal
 import time
 
-from api import CORE
 from bed import CLUSTER, OPERATORS
 from net import Net
 
@@ -153,14 +152,12 @@ def losing_node(number):
 
 async def evict(troubles, name):
     """As kubectl drain: again while the budget forbids it."""
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
     end = time.monotonic() + EVICTION_SECONDS
     while time.monotonic() < end:
-        answer = await troubles.bed.api.send("POST", f"{CORE}/pods/{name}/eviction", eviction)
-        if answer.status < 300:
+        if await troubles.bed.evict(name):
             return "evicted"
         await asyncio.sleep(1)
-    return f"not evicted: {answer.status}"
+    return "not evicted"
 
 
 async def drain_node(troubles, member, seconds, _chance):

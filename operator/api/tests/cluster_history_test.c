@@ -119,7 +119,8 @@ static void an_earlier_version_knew_the_last_ones(void **state)
     assert_int_equal(read.count, 0);
     assert_null(cluster_history_encode(&read));
     roles.last_failover = (struct cluster_failover){"a-0", "a-1", TRANSITION_SERVER_DOWN, "", "", .finished_ms = AT_MS};
-    roles.last_switchover = (struct cluster_switchover){"a-1", "a-0", TRANSITION_ROLL, AT_MS, AT_MS + 90, .writes_blocked_ms = 5};
+    roles.last_switchover =
+        (struct cluster_switchover){"a-1", "a-0", TRANSITION_ROLL, AT_MS, AT_MS + 90, .writes_blocked_ms = 5};
     cluster_history_decode(NULL, &roles, &read);
     assert_int_equal(read.count, 2);
     assert_int_equal(read.list[0].kind, CLUSTER_CHANGE_SWITCHOVER);

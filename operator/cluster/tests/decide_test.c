@@ -59,8 +59,8 @@ static json_t *describe_told(const struct told_gap *last, const struct told_gap 
 
 static void put_told(json_t *json, const struct cluster_role_status *last, const struct cluster_role_status *now)
 {
-    json_t *switchover = describe_told(
-        &last->last_switchover.told, &now->last_switchover.told, now->last_switchover.writes_blocked_ms);
+    json_t *switchover =
+        describe_told(&last->last_switchover.told, &now->last_switchover.told, now->last_switchover.writes_blocked_ms);
     json_t *failover =
         describe_told(&last->last_failover.told, &now->last_failover.told, now->last_failover.writes_blocked_ms);
     if (switchover)
