@@ -332,9 +332,11 @@ static int compose(
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     struct server_features features = {0};
+    _cleanup_(strbuf_release) struct strbuf help;
 
+    strbuf_init(&help, SERVER_HELP_MAX);
     if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0 ||
-        server_features_ask(binary, &features, err) < 0)
+        server_features_ask(binary, &features, &help, err) < 0)
         return -1;
     struct run_mycnf_input input = {
         .mycnf = action->mycnf,
@@ -342,6 +344,7 @@ static int compose(
         .paths = action->lane->paths,
         .dialect = dialect_for(&binary->version),
         .features = features,
+        .help = help.buf,
         .pod_name = action->pod_name,
         .port = action->mysql_port,
     };

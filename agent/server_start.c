@@ -83,7 +83,7 @@ static bool can_truncate(const struct server_binary *binary)
     struct server_features features = {0};
     struct error err = ERROR_INIT;
 
-    if (server_features_ask(binary, &features, &err) < 0) {
+    if (server_features_ask(binary, &features, NULL, &err) < 0) {
         log_warn("whether the server can cut off what nobody has acknowledged is not known", LOG_ERR(&err));
         return false;
     }

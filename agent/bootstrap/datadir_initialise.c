@@ -187,7 +187,7 @@ int datadir_make_empty_database(
     struct server_features features = {0};
 
     strvec_init(&argv);
-    if (made_with_write(paths, file, err) < 0 || server_features_ask(binary, &features, err) < 0)
+    if (made_with_write(paths, file, err) < 0 || server_features_ask(binary, &features, NULL, err) < 0)
         return -1;
     if (!features.initialises)
         return make_by_scripts(paths, file, binary->path, &features, err);

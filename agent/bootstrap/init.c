@@ -83,13 +83,14 @@ static int prepare_config(const struct init_options *options, const struct serve
     struct strbuf *adjusted, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
-    _cleanup_(strbuf_release) struct strbuf mycnf;
+    _cleanup_(strbuf_release) struct strbuf mycnf, help;
     const struct agent_paths *paths = options->paths;
     const struct dialect *dialect = dialect_for(&binary->version);
     struct server_features features = {0};
 
     strbuf_init(&mycnf, MYCNF_MAX);
-    if (init_user_name(ret_user, err) < 0 || server_features_ask(binary, &features, err) < 0 ||
+    strbuf_init(&help, SERVER_HELP_MAX);
+    if (init_user_name(ret_user, err) < 0 || server_features_ask(binary, &features, &help, err) < 0 ||
         instance_config_load(paths->config_instance, &instance, err) < 0 ||
         check_replicas(binary, &features, instance.replicas, err) < 0 ||
         fs_read_file(paths->config_mycnf, &mycnf, err) < 0)
@@ -100,6 +101,7 @@ static int prepare_config(const struct init_options *options, const struct serve
         .paths = paths,
         .dialect = dialect,
         .features = features,
+        .help = help.buf,
         .pod_name = options->pod_name,
         .port = options->mysql_port,
     };

@@ -8,6 +8,11 @@
 #include "agent/mysql/sql_text.h"
 #include "common/tls.h"
 
+#define OPTION_NAME_MAX 128
+/* Of the operator's comments. */
+#define MYCNF_THEIRS_BEGIN "# spec.mycnf\n"
+#define MYCNF_THEIRS_END "# spec.tls.mode\n"
+
 uint32_t run_mycnf_ordinal(const char *pod_name)
 {
     const char *dash = strrchr(str_or_empty(pod_name), '-');
@@ -47,6 +52,12 @@ static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out
         strbuf_adds(out, "relay_log_recovery = ON\n");
 }
 
+/* Where its options could not be listed, it may know any. */
+static bool knows(const char *help, const char *option)
+{
+    return !help || !server_features_has(help, "datadir") || server_features_has(help, option);
+}
+
 /* I1: nobody writes, no event runs and nothing is followed until the agent says so. MySQL 8 would read mysqld-auto.cnf
  * (SET PERSIST) after all option files: a server could start writable, without semi-sync. rpl_semi_sync_slave_enabled
  * stays off here: with it, or with init_rpl_role, MariaDB rolls transactions back after a crash that no replica need
@@ -60,7 +71,8 @@ static void add_replication(const struct run_mycnf_input *input, struct strbuf *
     if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
         strbuf_adds(out, "gtid_strict_mode = ON\n");
     else
-        strbuf_addf(out, "loose_persisted_globals_load = OFF\n%sgtid_mode = ON\nenforce_gtid_consistency = ON\n",
+        strbuf_addf(out, "%s%sgtid_mode = ON\nenforce_gtid_consistency = ON\n",
+            knows(input->help, "persisted_globals_load") ? "loose_persisted_globals_load = OFF\n" : "",
             input->dialect->super_read_only ? "super_read_only = ON\n" : "");
     for (size_t i = 0; i < ARRAY_LEN(terms->semi_plugins); i++) {
         if (terms->semi_plugins[i])
@@ -68,6 +80,40 @@ static void add_replication(const struct run_mycnf_input *input, struct strbuf *
     }
     const char *tls = input->paths->tls_dir;
     strbuf_addf(out, "ssl_ca = %s/ca.crt\nssl_cert = %s/tls.crt\nssl_key = %s/tls.key\n", tls, tls, tls);
+}
+
+/* Whether one line of the operator's is of an option that the server does not know. */
+static bool is_unknown(const char *line, size_t len, const char *help)
+{
+    char name[OPTION_NAME_MAX];
+    size_t prefix = strlen("loose_");
+
+    if (len < prefix || strncmp(line, "loose_", prefix) != 0)
+        return false;
+    size_t name_len = strcspn(line + prefix, " =\n");
+    if (name_len >= sizeof(name))
+        return false;
+    memcpy(name, line + prefix, name_len);
+    name[name_len] = '\0';
+    return !knows(help, name);
+}
+
+/* Line by line: mycnf.c of the operator has what is of people between two comments. */
+static void add_config(const char *mycnf, const char *help, struct strbuf *out)
+{
+    bool theirs = false;
+
+    for (const char *line = mycnf; *line;) {
+        size_t len = strcspn(line, "\n");
+        size_t whole = len + (line[len] == '\n');
+        if (str_starts_with(line, MYCNF_THEIRS_BEGIN))
+            theirs = true;
+        else if (str_starts_with(line, MYCNF_THEIRS_END))
+            theirs = false;
+        if (theirs || !is_unknown(line, len, help))
+            strbuf_add(out, line, whole);
+        line += whole;
+    }
 }
 
 void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
@@ -78,7 +124,9 @@ void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out)
     tls_sha256_hex(input->mycnf, strlen(input->mycnf), hash);
     strbuf_addf(out, RUN_MYCNF_HASH_PREFIX "%s\n", hash);
     add_defaults(input, out);
-    strbuf_addf(out, "\n%s\n\n", input->mycnf);
+    strbuf_addc(out, '\n');
+    add_config(input->mycnf, input->help, out);
+    strbuf_adds(out, "\n\n");
     strbuf_addf(out, "# this instance; the last setting of a key wins\n[mysqld]\ndatadir = %s\nsocket = %s\n",
         paths->data_dir, paths->socket);
     if (*input->features.base_dir)

@@ -4,6 +4,8 @@
  *
  * Three parts, of which the last setting of a key wins: defaults, the ConfigMap's text, and one [mysqld] section of
  * this instance; so nothing in the ConfigMap can move the data folder or the socket, or start the server writable (I1).
+ * The ConfigMap's text is for every server: of the operator's own options in it that begin with loose_, those that this
+ * server does not know are left out, or it would complain of each at every start. What people set there stays.
  * Clients may use TLS with the cluster's certificate, replicas do.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
@@ -28,6 +30,7 @@ struct run_mycnf_input {
     const struct agent_paths *paths;
     const struct dialect *dialect;
     struct server_features features;
+    const char *help; /* what the server prints at --verbose --help (server_features.h); NULL: not known */
     const char *pod_name;
     uint16_t port; /* 0: MYSQL_PORT */
 };

@@ -23,6 +23,15 @@ static bool has_option(const char *help, const char *name)
     return false;
 }
 
+bool server_features_has(const char *help, const char *option)
+{
+    _cleanup_(freep) char *name = xstrdup(option);
+
+    for (char *at = name; (at = strchr(at, '_')); at++)
+        *at = '-';
+    return has_option(help, name);
+}
+
 /* "lc-messages-dir        /usr/share/mysql/" */
 static void find_value(const char *help, const char *name, char *ret, size_t size)
 {
@@ -80,39 +89,42 @@ void server_features_base_dir(const char *said, const char *program, char *ret, 
         snprintf(ret, size, "%s", dir);
 }
 
-static int ask(const struct server_binary *binary, const char *plugin, struct server_features *ret, struct error *err)
+static int ask(const struct server_binary *binary, const char *plugin, struct server_features *ret, struct strbuf *help,
+    struct error *err)
 {
     /* Where there is no data folder, MySQL takes the file system for one that does not tell capitals apart, and
      * ends. */
     const char *argv[] = {binary->path, "--no-defaults", "--datadir=/tmp", "--verbose", "--help", plugin, NULL};
     struct subprocess_options options = {.argv = argv, .new_process_group = true, .timeout_ms = HELP_TIMEOUT_MS};
     struct subprocess_result result;
-    _cleanup_(strbuf_release) struct strbuf help;
 
-    strbuf_init(&help, KM_MIB);
-    if (subprocess_run(&options, &help, NULL, &result, err) < 0)
+    if (subprocess_run(&options, help, NULL, &result, err) < 0)
         return error_prefix(err, "asking the server program for its options");
     char said[SERVER_SHARE_DIR_SIZE];
-    server_features_parse(binary->version.flavour, help.buf, ret);
-    find_value(help.buf, "basedir", said, sizeof(said));
+    server_features_parse(binary->version.flavour, help->buf, ret);
+    find_value(help->buf, "basedir", said, sizeof(said));
     server_features_base_dir(said, binary->path, ret->base_dir, sizeof(ret->base_dir));
     if (*ret->base_dir)
         snprintf(ret->share_dir, sizeof(ret->share_dir), "%s/share", ret->base_dir);
     return 0;
 }
 
-int server_features_ask(const struct server_binary *binary, struct server_features *ret, struct error *err)
+int server_features_ask(
+    const struct server_binary *binary, struct server_features *ret, struct strbuf *help, struct error *err)
 {
     const char *plugin = dialect_for(&binary->version)->replication->semi_plugins[0];
     struct server_features more = {0};
+    _cleanup_(strbuf_release) struct strbuf own;
 
-    if (ask(binary, NULL, ret, err) < 0)
+    strbuf_init(&own, SERVER_HELP_MAX);
+    if (ask(binary, NULL, ret, help ? help : &own, err) < 0)
         return -1;
     if (ret->super_read_only || !plugin)
         return 0;
     /* What else it lacks: a plugin's options are listed if it is loaded, and that may fail. */
     _cleanup_(freep) char *load = xasprintf("--plugin-load-add=%s", plugin);
-    if (ask(binary, load, &more, NULL) == 0)
+    strbuf_reset(&own);
+    if (ask(binary, load, &more, &own, NULL) == 0)
         ret->lossless_semi_sync = more.lossless_semi_sync;
     return 0;
 }

@@ -10,8 +10,10 @@
 
 #include "agent/bootstrap/server_binary.h"
 #include "common/error.h"
+#include "common/strbuf.h"
 
 #define SERVER_SHARE_DIR_SIZE 256
+#define SERVER_HELP_MAX (1 * KM_MIB)
 
 struct server_features {
     /*
@@ -47,8 +49,11 @@ const char *server_features_lacking(const struct server_features *features);
 void server_features_parse(enum agent_flavour flavour, const char *help, struct server_features *ret);
 /* Pure but for looking whether folders are there. said: the basedir that the server goes by; program: its path. */
 void server_features_base_dir(const char *said, const char *program, char *ret, size_t size);
-/* Blocking, a tenth of a second. An error: the program could not be asked. */
-int server_features_ask(
-    const struct server_binary *binary, struct server_features *ret, struct error *err) KM_MUST_CHECK;
+/* Pure. Whether the server knows an option, in either spelling ("gtid_mode"), that no plugin brings along. */
+bool server_features_has(const char *help, const char *option);
+/* Blocking, a tenth of a second. help: becomes what --verbose --help prints (SERVER_HELP_MAX); may be NULL. An error: the
+ * program could not be asked. */
+int server_features_ask(const struct server_binary *binary, struct server_features *ret, struct strbuf *help,
+    struct error *err) KM_MUST_CHECK;
 
 #endif

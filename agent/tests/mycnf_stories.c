@@ -110,6 +110,10 @@ static void start(struct agent_rig *rig)
         "CREATE TABLE app_db.t (id INT PRIMARY KEY); INSERT INTO app_db.t VALUES (7); DROP TABLE app_db.t", NULL));
     agent_rig_kill(&rig->agent);
     agent_rig_kill(&rig->server);
+    /* Of the operator's own options each server is given those that it knows. */
+    assert_true(agent_rig_file_says(rig, "server.log", "ready for connections"));
+    assert_false(agent_rig_file_says(rig, "server.log", "unknown variable"));
+    assert_false(agent_rig_file_says(rig, "server.log", "unknown option"));
 }
 
 static void test_sample(void **state)
@@ -151,5 +155,6 @@ int mycnf_stories_run(const char *root)
     for (size_t i = 0; i < ARRAY_LEN(samples); i++)
         tests[i] = (struct CMUnitTest){
             .name = samples[i].name, .test_func = test_sample, .initial_state = (void *)(uintptr_t)&samples[i]};
+    cmocka_set_test_filter(getenv("TEST_CASE"));
     return cmocka_run_group_tests_name(root ? "my.cnf MySQL" : "my.cnf MariaDB", tests, set_up, tear_down);
 }

@@ -6,7 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-static void compose(const char *version, const char *mycnf, const char *pod_name, struct strbuf *out)
+static void compose_for(
+    const char *version, const char *help, const char *mycnf, const char *pod_name, struct strbuf *out)
 {
     struct agent_instance_config instance = {
         .service_domain = (char *)(uintptr_t) "demo-mysql.ns.svc", .server_id_base = 100};
@@ -21,11 +22,17 @@ static void compose(const char *version, const char *mycnf, const char *pod_name
         .paths = &paths,
         .dialect = dialect_for(&server),
         .features = {.log_first = server.number >= VERSION_NUMBER(10, 6, 0)},
+        .help = help,
         .pod_name = pod_name,
     };
     strbuf_init(out, MYCNF_MAX);
     run_mycnf_compose(&input, out);
     agent_paths_release(&paths);
+}
+
+static void compose(const char *version, const char *mycnf, const char *pod_name, struct strbuf *out)
+{
+    compose_for(version, NULL, mycnf, pod_name, out);
 }
 
 static void test_whole_text(void **unused)
@@ -78,6 +85,46 @@ static void test_whole_text(void **unused)
         "plugin_load_add = auth_socket.so\n"
         "plugin_load_add = mysql_clone.so\n"
         "mysqlx = OFF\n");
+}
+
+/* As the operator writes it. */
+#define OF_THE_OPERATOR                                                                                      \
+    "[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_gtid_strict_mode = ON\nloose_mysqlx = OFF\n" \
+    "# spec.mycnf\nloose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n"         \
+    "# spec.tls.mode\nloose_require_secure_transport = ON\n"
+
+static void expect_kept(const char *help, const char *expected)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    compose_for("10.11.19-MariaDB", help, OF_THE_OPERATOR, "demo-mysql-0", &out);
+    assert_non_null(strstr(out.buf, expected));
+}
+
+/* Each would be a line in the server's log at every start. What people set may be of a plugin, which no list names. */
+static void test_a_server_gets_only_what_it_knows(void **unused)
+{
+    UNUSED(unused);
+    expect_kept("datadir        /var/lib/mysql/\ngtid-strict-mode      FALSE\nrequire-secure-transport   FALSE\n",
+        "\n[mysqld]\nbinlog_format = ROW\nloose_gtid_strict_mode = ON\n# spec.mycnf\nloose_audit_log_policy = ALL\n"
+        "max_connections = 5\nplugin_load_add = audit_log\n# spec.tls.mode\nloose_require_secure_transport = ON\n");
+    expect_kept("datadir        /var/lib/mysql/\ngtid-mode    OFF\nmysqlx      ON\n",
+        "\n[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_mysqlx = OFF\n# spec.mycnf\n"
+        "loose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n# spec.tls.mode\n\n");
+    expect_kept(NULL, "\n" OF_THE_OPERATOR);
+    expect_kept("", "\n" OF_THE_OPERATOR); /* nothing was listed */
+}
+
+static void test_the_persisted_variables_of_mysql(void **unused)
+{
+    _cleanup_(strbuf_release) struct strbuf old;
+    _cleanup_(strbuf_release) struct strbuf new;
+
+    UNUSED(unused);
+    compose_for("5.7.44", "datadir   /var/lib/mysql/\n", "", "demo-mysql-0", &old);
+    assert_null(strstr(old.buf, "persisted_globals_load"));
+    compose_for("9.7.4", "datadir   /var/lib/mysql/\npersisted-globals-load   TRUE\n", "", "demo-mysql-0", &new);
+    assert_non_null(strstr(new.buf, "\nloose_persisted_globals_load = OFF\n"));
 }
 
 static void test_mariadb_needs_no_plugin(void **unused)
@@ -227,6 +274,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_of_options),
         cmocka_unit_test(test_whole_text),
+        cmocka_unit_test(test_a_server_gets_only_what_it_knows),
+        cmocka_unit_test(test_the_persisted_variables_of_mysql),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
         cmocka_unit_test(test_parallel_threads_only_where_they_keep_the_order),
         cmocka_unit_test(test_every_version_starts_read_only_and_follows_nobody),
