@@ -567,6 +567,7 @@ static void agent_turn(struct agent *agent)
     struct agent_decision decision = agent_decide(&agent->state, agent->view.last_scrape_ms, now_ms);
     act(agent, &decision, now_ms);
     agent->state.serving_copies = donor_serving(agent->donor);
+    agent->state.copy_stalls = donor_stalls(agent->donor);
     role_keeper_turn(agent->roles, decision.phase, now_ms);
     binlog_keeper_turn(agent->binlogs, decision.phase, now_ms);
     publish(agent, now_ms);

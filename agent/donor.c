@@ -6,6 +6,7 @@
 #include "agent/backup/backup_stream.h"
 #include "agent/backup/data_size.h"
 #include "agent/backup/dump_command.h"
+#include "agent/backup/statements_fit.h"
 #include "agent/bootstrap/seed_position.h"
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
@@ -31,6 +32,8 @@ struct donor {
     char *data_dir;
     int64_t started_ms;
     bool busy;
+    bool offers;     /* statements in place of files, if they fit */
+    bool statements; /* they do */
 };
 
 static void settle(struct donor *donor)
@@ -65,6 +68,18 @@ static void run_estimate(void *arg)
         return;
     donor->header.estimate_bytes = size.bytes;
     donor->header.redo_bytes = size.redo_bytes;
+    bool fits = false;
+    if (donor->offers && size.bytes <= DONOR_STATEMENTS_MAX &&
+        statements_fit(donor->paths->socket, donor->user, &fits, NULL) == 0)
+        donor->statements = fits;
+}
+
+static void answer_by_statements(struct donor *donor)
+{
+    log_info("nobody acknowledges commits: the copy is to be asked for as statements");
+    http_replyf(steal_ptr(donor->exchange), AGENT_COPY_BY_STATEMENTS,
+        "commits wait for acknowledgements, and a copy of the files would wait for them: ask for statements");
+    settle(donor);
 }
 
 static void on_estimated(void *arg)
@@ -82,6 +97,10 @@ static void on_estimated(void *arg)
         .arg = donor,
     };
 
+    if (donor->statements) {
+        answer_by_statements(donor);
+        return;
+    }
     donor->stream = backup_stream_start(&options, steal_ptr(donor->exchange), &err);
     if (donor->stream)
         return;
@@ -206,6 +225,20 @@ static void fill_header(struct donor *donor, struct http_exchange *exchange)
         donor->header.digest = STREAM_DIGEST_POLY1305;
 }
 
+static bool nobody_acknowledges(const struct agent_status *status)
+{
+    return status->flavour == AGENT_FLAVOUR_MARIADB && status->role == AGENT_ROLE_PRIMARY && status->semi_sync &&
+        status->semi_sync_replicas == 0;
+}
+
+static bool may_offer(const struct donor *donor, struct http_exchange *exchange)
+{
+    _cleanup_(freep) char *tool = find_tool("mariadb-dump", "mysqldump");
+
+    return tool && http_exchange_query(exchange, "statements") && donor->header.method == STREAM_METHOD_XBSTREAM &&
+        nobody_acknowledges(donor->status);
+}
+
 void donor_handle(struct donor *donor, struct http_exchange *exchange)
 {
     struct worker_job job = {.run = run_estimate, .done = on_estimated, .arg = donor};
@@ -221,6 +254,8 @@ void donor_handle(struct donor *donor, struct http_exchange *exchange)
         return;
     }
     log_info("another member asks for the data", LOG_STR("tool", donor->argv.v[0]));
+    donor->offers = may_offer(donor, exchange);
+    donor->statements = false;
     donor->exchange = exchange;
     donor->data_dir = xstrdup(donor->paths->data_dir);
     donor->started_ms = clock_monotonic_ms();
@@ -253,6 +288,12 @@ void donor_free(struct donor *donor)
     if (donor->busy)
         settle(donor);
     free(donor);
+}
+
+bool donor_stalls(const struct donor *donor)
+{
+    return donor->stream && donor->header.method == STREAM_METHOD_SQL &&
+        backup_stream_silent_ms(donor->stream) >= DONOR_STALL_MS;
 }
 
 uint32_t donor_serving(const struct donor *donor)

@@ -4,7 +4,10 @@
  * come again.
  *
  * MariaDB: mariadb-backup of this image, by the socket as the operating system's user, xbstream in frames
- * (frame_stream.h).
+ * (frame_stream.h). While nobody acknowledges, that tool would wait for commits which may wait for the copy
+ * (role_decide.h): who can take statements as well is told to ask for them (AGENT_COPY_BY_STATEMENTS), where those are
+ * of one moment (statements_fit.h) and the data has at most DONOR_STATEMENTS_MAX. mariadb-dump reads one snapshot, which
+ * holds what was acknowledged, and waits for accounts alone that are being made.
  * MySQL: mysqldump of this image, for members that cannot use CLONE (dump_command.h); the others ask the server itself
  * (clone_mysql.h).
  *
@@ -21,6 +24,8 @@
 #include "common/loop.h"
 
 #define DONOR_STREAMS_MAX 1
+/* Statements take several times as long as files, and commits wait until the copy is there. */
+#define DONOR_STATEMENTS_MAX (UINT64_C(16) << 30)
 
 struct donor;
 
@@ -32,5 +37,9 @@ void donor_free(struct donor *donor);
 /* Answers, now or as a stream; checks who asks. */
 void donor_handle(struct donor *donor, struct http_exchange *exchange);
 uint32_t donor_serving(const struct donor *donor);
+/* Its statements have not come any further for DONOR_STALL_MS, and the receiver takes what comes: their tool waits for
+ * something on the server. */
+#define DONOR_STALL_MS 5000
+bool donor_stalls(const struct donor *donor);
 
 #endif

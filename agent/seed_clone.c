@@ -29,8 +29,9 @@ struct seed_clone {
     struct loop_timer end;
     struct error error;
     uint64_t bytes;
-    bool working; /* the worker has a job of ours */
-    bool loading; /* `load` is getting ready */
+    bool working;    /* the worker has a job of ours */
+    bool loading;    /* `load` is getting ready */
+    bool statements; /* in place of files, as the donor said */
     bool cancelled;
 };
 
@@ -164,11 +165,26 @@ static void stop_loading(struct seed_clone *clone)
     load_mysql_stop(clone->load);
 }
 
+static int start_load(struct seed_clone *clone);
+
+/* Nothing has come yet. */
+static bool turns_to_statements(struct seed_clone *clone, const struct error *failure)
+{
+    if (!failure || failure->code != AGENT_COPY_BY_STATEMENTS || clone->load || clone->statements)
+        return false;
+    log_info("nobody acknowledges the donor's commits: the copy comes as statements, which takes longer");
+    clone_stream_free(steal_ptr(clone->stream));
+    clone->statements = true;
+    return start_load(clone) == 0;
+}
+
 static void on_stream_done(void *arg, const struct stream_trailer *trailer, const struct error *failure)
 {
     struct seed_clone *clone = arg;
     struct error err = ERROR_INIT;
 
+    if (turns_to_statements(clone, failure))
+        return;
     if (failure) {
         end_with(clone, failure);
         return;
@@ -196,6 +212,14 @@ static struct http_tls *make_tls(const struct agent_paths *paths, struct error *
     return http_tls_new(&options);
 }
 
+static bool has_client(void)
+{
+    _cleanup_(freep) char *client = server_binary_search("mariadb");
+    _cleanup_(freep) char *old_client = server_binary_search("mysql");
+
+    return client || old_client;
+}
+
 static int start_stream(struct seed_clone *clone, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec argv;
@@ -215,6 +239,7 @@ static int start_stream(struct seed_clone *clone, struct error *err)
         .argv = (const char *const *)argv.v,
         .server = &clone->options.prepared->binary.version,
         .method = clone->load ? STREAM_METHOD_SQL : STREAM_METHOD_XBSTREAM,
+        .takes_statements = !clone->load && has_client(),
         .header = on_header,
         .done = on_stream_done,
         .arg = clone,
@@ -285,6 +310,7 @@ void seed_clone_copy(struct seed_clone *clone)
     int rc = 0;
 
     clone->step = AGENT_SEED_STEP_COPYING;
+    clone->statements = false;
     error_clear(&clone->error);
     if (clone->options.prepared->path == SEED_PATH_PHYSICAL)
         rc = start_stream(clone, &err);
@@ -343,7 +369,7 @@ int seed_clone_finish(struct seed_clone *clone, struct error *err)
         .replace = clone->options.order->replace,
     };
 
-    if (clone->options.prepared->path == SEED_PATH_PHYSICAL)
+    if (clone->options.prepared->path == SEED_PATH_PHYSICAL && !clone->statements)
         return clone_finish_mariadb(clone->options.paths, &origin, err);
     if (clone->options.prepared->binary.version.flavour == AGENT_FLAVOUR_MARIADB)
         return clone_finish_loaded(clone->options.paths, &origin, err);

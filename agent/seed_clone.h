@@ -3,8 +3,9 @@
  * seed_clone.h: the copying part of an attempt to clone: the donor's data comes into data.new and is made consistent
  * there.
  *
- * MariaDB: clone_stream (GET /v1/backup into mbstream), then mariadb-backup --prepare, then one start of the server
- * (clone_finish.h). MySQL: clone_mysql; where CLONE cannot serve (seed_path.h), a dump by clone_stream into load_mysql.
+ * MariaDB: clone_stream (GET /v1/backup into mbstream; or, where the donor says so, statements into load_mysql), then
+ * mariadb-backup --prepare, then one start of the server (clone_finish.h). MySQL: clone_mysql; where CLONE cannot serve
+ * (seed_path.h), a dump by clone_stream into load_mysql.
  */
 #ifndef KM_AGENT_SEED_CLONE_H
 #define KM_AGENT_SEED_CLONE_H

@@ -56,6 +56,10 @@
 #define MYSQL_PORT 3306
 #define AGENT_STATUS_INTERVAL_MS 500
 
+/* Status of the answer to GET /v1/backup?statements=1: the asker can take statements, too, and is to ask for them
+ * (method=sql), as a copy of the files would wait for commits that wait for acknowledgements. */
+#define AGENT_COPY_BY_STATEMENTS 409
+
 /* An open primary is closed for writes for a copy at most once in so long, whichever member it is. */
 #define AGENT_COPY_CLOSE_AGAIN_MS INT64_C(600000)
 

@@ -7,6 +7,7 @@
 #include "agent/backup/dump_position.h"
 #include "common/agent_api.h"
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/json_fields.h"
 #include "common/log.h"
 #include "common/subprocess.h"
@@ -28,6 +29,8 @@ struct backup_stream {
     struct loop_timer life;
     struct loop_timer end; /* the stream is not freed inside the tool's callbacks */
     bool wrote;            /* since the last look of the timer */
+    bool held, exited;     /* the tool: by the receiver */
+    int64_t heard_ms;      /* when it said something last, or was let go on; monotonic */
     bool ending;           /* the piece is the trailer */
     struct stream_trailer trailer;
     struct error error;
@@ -68,6 +71,7 @@ static void on_drain(void *arg)
 
 static void wait_for_receiver(struct backup_stream *stream)
 {
+    stream->held = true;
     subprocess_pause_stdout(stream->tool);
     http_stream_on_drain(stream->exchange, on_drain, stream);
 }
@@ -75,10 +79,13 @@ static void wait_for_receiver(struct backup_stream *stream)
 /* The tool writes while the kernel takes all of it. */
 static void go_on(struct backup_stream *stream)
 {
-    if (http_stream_is_drained(stream->exchange))
-        subprocess_resume_stdout(stream->tool);
-    else
+    if (!http_stream_is_drained(stream->exchange)) {
         wait_for_receiver(stream);
+        return;
+    }
+    stream->held = false;
+    stream->heard_ms = clock_monotonic_ms();
+    subprocess_resume_stdout(stream->tool);
 }
 
 static void flush(struct backup_stream *stream)
@@ -143,6 +150,7 @@ static void on_stdout(void *arg, const char *data, size_t len)
 {
     struct backup_stream *stream = arg;
 
+    stream->heard_ms = clock_monotonic_ms();
     if (stream->dump)
         dump_position_feed(stream->dump, data, len);
     if (stream->exchange) /* at most SUBPROCESS_READ_MAX */
@@ -252,6 +260,7 @@ static void on_exited(void *arg, const struct subprocess_result *result)
     struct backup_stream *stream = arg;
     struct stream_trailer *trailer = &stream->trailer;
 
+    stream->exited = true;
     trailer->ok = result->exit_code == 0;
     snprintf(trailer->server_version, sizeof(trailer->server_version), "%s", stream->options.header.server_version);
     if (!trailer->ok)
@@ -291,6 +300,7 @@ struct backup_stream *backup_stream_start(
     struct backup_stream *stream = xnew(struct backup_stream);
 
     stream->options = *options;
+    stream->heard_ms = clock_monotonic_ms();
     loop_timer_init(&stream->life, options->loop, on_life, stream);
     loop_timer_init(&stream->end, options->loop, on_end, stream);
     frame_writer_init(&stream->writer);
@@ -311,6 +321,11 @@ struct backup_stream *backup_stream_start(
     flush(stream);
     loop_timer_arm(&stream->life, SIGN_OF_LIFE_MS);
     return stream;
+}
+
+int64_t backup_stream_silent_ms(const struct backup_stream *stream)
+{
+    return stream->held || stream->exited ? 0 : clock_monotonic_ms() - stream->heard_ms;
 }
 
 void backup_stream_free(struct backup_stream *stream)

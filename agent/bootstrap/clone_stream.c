@@ -245,6 +245,8 @@ static void start_request(struct clone_stream *stream)
     strbuf_addf(&url, "https://%s:%u/v1/backup?digest=%s", options->donor_host, options->donor_port, digest);
     if (options->method == STREAM_METHOD_SQL)
         strbuf_addf(&url, "&method=%s", stream_method_names[STREAM_METHOD_SQL]);
+    else if (options->takes_statements)
+        strbuf_adds(&url, "&statements=1");
     agent_identity_of_host(options->donor_host, pod);
     agent_identity_add(&url, pod, NULL);
     struct http_request_options request = {

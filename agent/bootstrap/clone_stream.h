@@ -28,6 +28,7 @@ struct clone_stream_options {
     const char *const *argv;             /* reads the data from its standard input */
     const struct server_version *server; /* what the copy must fit */
     enum stream_method method;           /* what argv reads: XBSTREAM or SQL; asked for by ?method= */
+    bool takes_statements; /* XBSTREAM: the donor may answer AGENT_COPY_BY_STATEMENTS, which is the error's code then */
     /* The header is known. 0: go on; 1: wait for clone_stream_continue; -1: end with *err. */
     int (*header)(void *arg, const struct stream_header *header, struct error *err);
     /* Once; not after clone_stream_free. The stream is still there to be asked and freed. */

@@ -113,6 +113,73 @@ static void test_clone_under_writes(void **state)
     assert_true(agent_rig_file_says(world->other, "vol/data/kube-mysql-seed.json", position));
 }
 
+/* ---- nobody acknowledges ---- */
+
+static void start_commit(struct seed_rig *world)
+{
+    fflush(NULL);
+    world->helper = fork();
+    if (world->helper == 0)
+        _exit(
+            agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "INSERT INTO d.live (at) VALUES (NOW(6))", NULL)
+                ? 0
+                : 1);
+    assert_true(agent_rig_await_status(world->donor, "\"waitingCommits\":1", 20000));
+}
+
+static void follow_and_acknowledge(const struct seed_rig *world)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("{\"epoch\":2,\"role\":\"replica\",\"semiSync\":true,\"sourceHost\":\"localhost\",\"sourcePort\":%u,"
+                  "\"sourceAgentPort\":%u}",
+            world->donor->mysql_port, world->donor->tls_port);
+
+    agent_rig_start(world->member, "server");
+    agent_rig_start(world->member, "run");
+    assert_true(agent_rig_await(world->member, "/startup", 200, 60000));
+    seed_rig_order(world->member, text);
+}
+
+/* The commit waits for the replica that is being made, and the copy does not wait for the commit: its donor stays open,
+ * and the replica acknowledges the commit in the end. */
+static void test_statements_while_nobody_acknowledges(void **state)
+{
+    struct seed_rig *world = *state;
+
+    assert_true(agent_rig_sql(world->donor, "root", SEED_RIG_ROOT_PASSWORD, "DROP TABLE d.aria", NULL));
+    seed_rig_order(world->donor, "{\"epoch\":2,\"role\":\"primary\",\"semiSync\":true,\"acks\":1}");
+    assert_true(agent_rig_await_status(world->donor, "\"semiSync\":true", 20000));
+    start_commit(world);
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_true(agent_rig_file_says(world->member, "init.log", "comes as statements"));
+    assert_false(agent_rig_file_says(world->donor, "run.log", "closed for writes"));
+    assert_true(agent_rig_await_status(world->donor, "\"waitingCommits\":1", 5000)); /* its client may have gone */
+    follow_and_acknowledge(world);
+    assert_true(seed_rig_becomes(world->donor, "SELECT COUNT(*) FROM d.live", "1"));
+    assert_false(agent_rig_await_status(world->donor, "UnacknowledgedCommits", 1000));
+    assert_true(seed_rig_becomes(world->member, "SELECT COUNT(*) FROM d.live", "1"));
+    static const char sums[] = "CHECKSUM TABLE d.big, d.live; SELECT COUNT(*) FROM d.big; SELECT @@gtid_current_pos";
+    _cleanup_(freep) char *ours = seed_rig_text(world->donor, sums);
+    _cleanup_(freep) char *theirs = seed_rig_text(world->member, sums);
+    assert_string_equal(ours, theirs);
+    seed_rig_has_own_server_id(world->member);
+}
+
+/* Rows of other engines are not of one moment: files are copied, and the donor closes for it. */
+static void test_files_where_statements_do_not_fit(void **state)
+{
+    struct seed_rig *world = *state;
+
+    seed_rig_order(world->donor, "{\"epoch\":2,\"role\":\"primary\",\"semiSync\":true,\"acks\":1}");
+    assert_true(agent_rig_await_status(world->donor, "\"semiSync\":true", 20000));
+    start_commit(world);
+    struct agent_process init = seed_rig_clone(world, world->donor, false);
+    assert_int_equal(agent_rig_wait(&init), 0);
+    assert_false(agent_rig_file_says(world->member, "init.log", "comes as statements"));
+    assert_true(agent_rig_file_says(world->donor, "run.log", "closed for writes"));
+}
+
 /* ---- a donor that applies ---- */
 
 /* Replicas of one donor: `member` is behind a lock of ours, and `other` gets its copy from it. */
@@ -452,6 +519,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_clone_under_writes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_statements_while_nobody_acknowledges, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_where_statements_do_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_donor_has_prepared_transactions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_donor_does_not_know_its_position, setup, teardown),
         cmocka_unit_test_setup_teardown(test_donor_dies_in_mid_stream, setup, teardown),

@@ -92,7 +92,8 @@ static bool copies_from(const struct sim *sim, int member, int donor)
 
 bool agent_init_waits_for(const struct sim *sim, int member, int donor)
 {
-    return copies_from(sim, member, donor) && sim->now_ms >= sim->members[member].agent.seed.end_ms &&
+    const struct sim_seed *seed = &sim->members[member].agent.seed;
+    return copies_from(sim, member, donor) && !seed->statements && sim->now_ms >= seed->end_ms &&
         server_waiting(&sim->members[donor]) > 0;
 }
 
@@ -116,18 +117,34 @@ static void end_attempt(struct sim *sim, int member)
         server_initialise(sim, member);
         sim_tell(sim, "%s: a new database is made", sim_member_name(member));
     } else if (seed->works_on.seed == AGENT_SEED_CLONE) {
-        if (!donor_answers(sim, member, donor) || server_is_full(sim, member)) {
+        bool broke_off = seed->statements && sim->members[donor].server.run != seed->donor_run;
+        if (broke_off || !donor_answers(sim, member, donor) || server_is_full(sim, member)) {
             at->agent.status.seed.step = AGENT_SEED_STEP_FAILED;
             seed->retry_ms = sim->now_ms + 1000;
             at->agent.dirty = true;
             return;
         }
         check_replaced(sim, member);
-        server_copy(sim, donor, member);
+        server_copy(sim, donor, member, seed->statements ? seed->held : sim->members[donor].disk.log.committed);
         at->disk.mark = AGENT_MARK_NONE;
         sim_tell(sim, "%s: its data is a copy of %s's now", sim_member_name(member), sim_member_name(donor));
     }
     finish(sim, member);
+}
+
+/* donor.c: nobody_acknowledges */
+static void begin_copy(struct sim *sim, int member)
+{
+    struct sim_seed *seed = &sim->members[member].agent.seed;
+    int donor = sim_member_of_host(seed->works_on.donor_host);
+    const struct sim_member *from = donor >= 0 ? &sim->members[donor] : NULL;
+    seed->statements = from && sim->mariadb && donor_answers(sim, member, donor) &&
+        from->agent.state.role.order.role == AGENT_ROLE_PRIMARY && from->server.semi_source &&
+        server_acknowledgers(sim, donor) == 0;
+    if (!seed->statements)
+        return;
+    seed->held = from->disk.log.committed;
+    seed->donor_run = from->server.run;
 }
 
 static void begin_attempt(struct sim *sim, int member, enum seed_act act)
@@ -136,6 +153,9 @@ static void begin_attempt(struct sim *sim, int member, enum seed_act act)
     int64_t takes_ms = act == SEED_ACT_KEEP ? 100 : sim_between(sim, member, 41, 600, 4000);
     agent->seed.works_on = agent->seed.order;
     agent->seed.end_ms = sim->now_ms + takes_ms;
+    agent->seed.statements = false;
+    if (act == SEED_ACT_CLONE)
+        begin_copy(sim, member);
     agent->status.seed.step = act == SEED_ACT_CLONE ? AGENT_SEED_STEP_COPYING : AGENT_SEED_STEP_INITIALISING;
     snprintf(agent->status.seed.donor, sizeof(agent->status.seed.donor), "%s",
         act == SEED_ACT_CLONE ? agent->seed.order.donor_host : "");

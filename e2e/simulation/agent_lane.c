@@ -37,17 +37,6 @@ static int64_t beat_age_ms(const struct sim *sim, int member)
     return 0;
 }
 
-static uint32_t semi_sync_clients(const struct sim *sim, int member)
-{
-    uint32_t count = 0;
-    for (int i = 0; i < sim->member_count; i++) {
-        const struct sim_member *other = &sim->members[i];
-        count += i != member && other->disk.configured && other->disk.source == member && other->server.gives &&
-            other->server.source_run == sim->members[member].server.run;
-    }
-    return count;
-}
-
 /* gtid_binlog_state */
 static const char *binlog_state(struct sim *sim, const struct sim_member *at)
 {
@@ -113,7 +102,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
         snprintf(ret->self_written, sizeof(ret->self_written), AGENT_START_DOMAIN "-%u-1",
             txn_server_id(at->disk.own_source));
     if (server->semi_source)
-        ret->semi_sync_clients = semi_sync_clients(sim, member);
+        ret->semi_sync_clients = server_acknowledgers(sim, member);
     ret->beat_epoch = beat_epoch(sim, member);
     ret->has_beat = ret->beat_epoch > 0;
     ret->beat_read_us = sim_wall_ms(sim) * 1000;

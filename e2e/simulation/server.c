@@ -713,13 +713,24 @@ static void make_source(struct sim *sim, int member)
         sim->members[member].disk.own_source = sim->txns.sources++;
 }
 
-void server_copy(struct sim *sim, int donor, int member)
+uint32_t server_acknowledgers(const struct sim *sim, int member)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < sim->member_count; i++) {
+        const struct sim_member *other = &sim->members[i];
+        count += i != member && other->disk.configured && other->disk.source == member && other->server.gives &&
+            other->server.source_run == sim->members[member].server.run;
+    }
+    return count;
+}
+
+void server_copy(struct sim *sim, int donor, int member, int count)
 {
     struct sim_disk *disk = &sim->members[member].disk;
     const struct txn_log *from = &sim->members[donor].disk.log;
     disk_clear(sim, member);
     disk->has_data = true;
-    txn_log_copy(&sim->txns, from, from->committed, &disk->log);
+    txn_log_copy(&sim->txns, from, count, &disk->log);
     make_source(sim, member);
 }
 

@@ -54,8 +54,10 @@ void server_follow(struct sim *sim, int member, int source);
 
 /* Appends what another's binary log holds, as a replica's applier does. */
 void server_apply(struct sim *sim, int member, int txn);
-/* A copy of the donor's data, as it is there now. */
-void server_copy(struct sim *sim, int donor, int member);
+/* Replicas that are connected to it and acknowledge. */
+uint32_t server_acknowledgers(const struct sim *sim, int member);
+/* A copy of the donor's first transactions; those that are committed there have no other order later. */
+void server_copy(struct sim *sim, int donor, int member, int count);
 void server_initialise(struct sim *sim, int member);
 /* All that lies on the volume goes. */
 void disk_clear(struct sim *sim, int member);

@@ -128,6 +128,10 @@ struct sim_seed {
     enum agent_seed_step step;
     int64_t end_ms; /* of what goes on; 0: nothing does */
     int64_t retry_ms;
+    /* A copy as statements (donor.h): they hold what was committed when it began, and end with the donor's server. */
+    bool statements;
+    int held;
+    uint64_t donor_run;
     bool done;
 };
 
