@@ -40,6 +40,17 @@ writer_result() {
   (($(jq .acknowledged <<< "$line") > 100)) || fail "the writer wrote next to nothing"
 }
 
+# server_pid POD: of its mysqld, as the host numbers it
+server_pid() {
+  local uid dir
+  uid=$(field pod "$1" .metadata.uid)
+  for dir in /proc/[0-9]*; do
+    case $(cat "$dir/comm" 2> /dev/null) in mysqld | mariadbd) ;; *) continue ;; esac
+    grep -q "${uid}" "$dir/cgroup" 2> /dev/null && echo "${dir#/proc/}" && return 0
+  done
+  return 1
+}
+
 primary() { field myc "$1" .status.currentPrimary; }
 primary_is() { [[ $(primary "$1") == "$2" ]]; }
 state_is() { field_is myc "$1" .status.state "$2"; }

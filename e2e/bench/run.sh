@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [NAME…]   run benchmarks (make bench NAME=…); without a name: all of them. --list names them.
+# run.sh [NAME…]   run benchmarks (make bench NAME=…); without a name: all but those that say "# only by name". --list names them.
 #
 # Each prints lines "what, value, unit, aim, ratio"; a ratio of at most 1 reaches the aim. They run one after another, each on a
 # control plane of its own. Environment: BUILD, OPERATOR (a binary), and what the head of each file names.
@@ -11,11 +11,16 @@ for file in e2e/bench/*.sh; do
   name=$(basename "$file" .sh)
   [[ " run lib figures " == *" $name "* ]] || names+=("$name")
 done
+by_name() { grep -q '^# only by name' "e2e/bench/$1.sh"; }
 if [[ ${1:-} == --list ]]; then
   for name in "${names[@]}"; do sed -n "3s/^# /$name: /p" "e2e/bench/$name.sh"; done
   exit 0
 fi
-(($# == 0)) || names=("$@")
+if (($#)); then
+  names=("$@")
+else
+  for i in "${!names[@]}"; do ! by_name "${names[i]}" || unset "names[i]"; done
+fi
 BENCH_RESULTS=$(mktemp)
 export BENCH_RESULTS
 trap 'rm -f "$BENCH_RESULTS"' EXIT

@@ -15,7 +15,8 @@
  * SIGTERM, or a file that SQL_WRITER_STOP names, ends it early with the same last line. Exit code 0 only if nothing is
  * missing or lost. With SQL_WRITER_ONCE set it ends with the first attempt that fails, and reads nothing again
  * (missing: -1): for a server that goes for good. With SQL_WRITER_PATIENT set it has no time-outs for reads and writes,
- * as clients have none by default.
+ * as clients have none by default. SQL_WRITER_ACKS names a file that gets the time of each acknowledgement, one a line
+ * (wall clock, ms).
  */
 #include <errno.h>
 #include <mysql.h>
@@ -112,7 +113,13 @@ static bool insist(struct writer *writer, const char *sql)
     return true;
 }
 
-static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned pause_us, int64_t *ret_max_gap)
+static void note_acknowledgement(FILE *acks)
+{
+    if (acks)
+        fprintf(acks, "%lld\n", (long long)now_ms(CLOCK_REALTIME));
+}
+
+static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned pause_us, int64_t *ret_max_gap, FILE *acks)
 {
     const int64_t end = now_ms(CLOCK_MONOTONIC) + seconds * 1000;
     int64_t last = now_ms(CLOCK_MONOTONIC);
@@ -132,6 +139,7 @@ static uint64_t write_rows(struct writer *writer, int64_t seconds, unsigned paus
             break;
         }
         acknowledged++;
+        note_acknowledgement(acks);
         const int64_t now = now_ms(CLOCK_MONOTONIC);
         if (now - last >= GAP_MS)
             printf("GAP %lld %lld %llu %s\n", (long long)(now_ms(CLOCK_REALTIME) - (now - last)),
@@ -204,8 +212,13 @@ int main(int argc, char **argv)
         return 1;
     }
     writer.errors = 0;
-    const uint64_t acknowledged =
-        write_rows(&writer, strtoll(argv[5], NULL, 10), argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 0, &max_gap);
+    FILE *acks = getenv("SQL_WRITER_ACKS") ? fopen(getenv("SQL_WRITER_ACKS"), "w") : NULL;
+    if (acks)
+        setvbuf(acks, NULL, _IOLBF, BUFSIZ);
+    const uint64_t acknowledged = write_rows(
+        &writer, strtoll(argv[5], NULL, 10), argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 0, &max_gap, acks);
+    if (acks)
+        fclose(acks);
     const int64_t there = getenv("SQL_WRITER_ONCE") ? -1 : count_rows(&writer, acknowledged);
     const int64_t missing = there < 0 ? -1 : (int64_t)acknowledged - there;
     printf("{\"acknowledged\":%llu,\"missing\":%lld,\"errors\":%llu,\"lost\":%llu,\"maxGapMs\":%lld}\n",
