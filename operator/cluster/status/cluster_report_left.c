@@ -54,7 +54,7 @@ struct left {
 
 static struct left find_left(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
 {
-    struct left left;
+    struct left left = {.open = ""};
     list_names(agent->left_accounts, snapshot->cluster.username, left.open);
     list_names(agent->locked_accounts, snapshot->cluster.username, left.locked);
     list_names(agent->left_databases, snapshot->cluster.database, left.databases);
