@@ -5,6 +5,7 @@
 
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/server.h"
+#include "operator/cluster/failover/reigns.h"
 
 /* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
 #define LATE_CLOSE_MS 1000
@@ -143,7 +144,7 @@ static bool is_writer(const struct sim *sim, int member)
     bool is = member == sim_member_of_host(is_moving ? transition->from : sim->api.status.roles.current_primary);
     cluster_transition_before(transition, 0, name);
     for (int n = 1; !str_empty(name); n++) {
-        is |= member == sim_member_of_host(name);
+        is |= member == sim_member_of_host(name) && reigns_index(&sim->api.status.roles.reigns, name) >= 0;
         cluster_transition_before(transition, n, name);
     }
     return is;

@@ -4,6 +4,7 @@
 #include "operator/cluster/failover/cluster_confirmed.h"
 
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
 
 /* Whose commits are in question: the primary's, or those of the one before it while nobody else is chosen, or open. */
@@ -53,7 +54,7 @@ static void weaken_by_word_of(const struct cluster_member *writer, struct cluste
 }
 
 /* While nobody is chosen the one that was to follow a primary may never have been open: then the commits in question
- * are those of one before it. */
+ * are those of one before it, unless an election has ended since: its reign is not listed any more then. */
 static void weaken_by_those_before(const struct cluster_snapshot *snapshot, struct cluster_confirmed *confirmed)
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
@@ -61,7 +62,8 @@ static void weaken_by_those_before(const struct cluster_snapshot *snapshot, stru
     if (cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to))
         cluster_transition_before(transition, 0, name);
     for (int n = 1; !str_empty(name); n++) {
-        weaken_by_word_of(cluster_member_named(snapshot, name), confirmed);
+        if (reigns_index(&snapshot->last.roles.reigns, name) >= 0)
+            weaken_by_word_of(cluster_member_named(snapshot, name), confirmed);
         cluster_transition_before(transition, n, name);
     }
 }
