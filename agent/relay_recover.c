@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "agent/backup/binlog_file.h"
+#include "agent/backup/log_index.h"
 #include "agent/bootstrap/relay_keep.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/mysql/replication_facts.h"
@@ -20,7 +21,6 @@
 #include "common/strbuf.h"
 #include "common/strvec.h"
 
-#define INDEX_MAX (1 * KM_MIB)
 #define SQL_MAX (2 * KM_KIB)
 #define POLL_SQL "DO SLEEP(0.01)"
 #define PAUSE_SQL "DO SLEEP(0.5)"
@@ -57,25 +57,6 @@ static int look(struct session *session, const struct dialect *dialect, struct r
 }
 
 /* ---- files ---- */
-
-/* Whole paths of the relay logs, oldest first (run_mycnf.c names them). */
-static int list_logs(const struct agent_paths *paths, struct strvec *ret, struct error *err)
-{
-    _cleanup_(freep) char *index = xasprintf("%s/relaylog.index", paths->data_dir);
-    _cleanup_(strbuf_release) struct strbuf text;
-    _cleanup_(strvec_release) struct strvec names;
-
-    strbuf_init(&text, INDEX_MAX);
-    strvec_init(&names);
-    if (fs_read_file(index, &text, err) < 0)
-        return -1;
-    strvec_split(&names, text.buf, "\r\n");
-    for (size_t i = 0; i < names.n; i++) {
-        const char *slash = strrchr(names.v[i], '/');
-        strvec_pushf(ret, "%s/%s", paths->data_dir, slash ? slash + 1 : names.v[i]);
-    }
-    return 0;
-}
 
 static const char *name_of(const char *path)
 {
@@ -117,7 +98,7 @@ static int step_mysql(
         return -1;
     if (!status.facts.configured)
         return 0;
-    if (list_logs(paths, &logs, err) < 0 || check_files(&logs, err) < 0)
+    if (log_index_files(paths->data_dir, LOG_INDEX_RELAY_LOG, &logs, err) < 0 || check_files(&logs, err) < 0)
         return -1;
     return check_applier(&logs, &status, err);
 }
@@ -227,7 +208,7 @@ static int begin_mariadb(struct relay_recovery *recovery, const struct agent_pat
 
     *ret_begun = false;
     strvec_init(&logs);
-    if (!have || list_logs(paths, &logs, err) < 0 || check_files(&logs, err) < 0 ||
+    if (!have || log_index_files(paths->data_dir, LOG_INDEX_RELAY_LOG, &logs, err) < 0 || check_files(&logs, err) < 0 ||
         binlog_relay_scan((const char *const *)logs.v, logs.n, GTID_MARIADB, on_transaction, &search, err) < 0)
         return -1;
     if (search.mixed)

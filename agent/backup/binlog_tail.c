@@ -8,14 +8,13 @@
 #include <sys/types.h>
 
 #include "agent/backup/binlog_file.h"
+#include "agent/backup/log_index.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/strbuf.h"
 #include "common/strvec.h"
 
 /* run_mycnf.c names the log. */
-#define INDEX_NAME "binlog.index"
-#define INDEX_MAX (4 * KM_MIB)
 static const char magic[BINLOG_MAGIC_BYTES] = {(char)0xfe, 'b', 'i', 'n'};
 /* 24 bytes each and some: a plan of so many takes 100 MB, and they would take hours to apply. */
 #define TRANSACTIONS_MAX (1000 * 1000)
@@ -57,20 +56,9 @@ struct binlog_tail {
 
 int binlog_tail_files(const char *data_dir, struct strvec *ret, struct error *err)
 {
-    _cleanup_(freep) char *path = xasprintf("%s/" INDEX_NAME, data_dir);
-    _cleanup_(strbuf_release) struct strbuf text;
-    _cleanup_(strvec_release) struct strvec lines;
-
-    strbuf_init(&text, INDEX_MAX);
-    strvec_init(&lines);
-    if (fs_read_file(path, &text, err) < 0)
+    if (log_index_files(data_dir, LOG_INDEX_BINLOG, ret, err) < 0)
         return -1;
-    strvec_split(&lines, text.buf, "\n");
-    for (size_t i = 0; i < lines.n; i++) {
-        const char *slash = strrchr(lines.v[i], '/');
-        strvec_pushf(ret, "%s/%s", data_dir, slash ? slash + 1 : lines.v[i]);
-    }
-    return ret->n ? 0 : error_set(err, ERROR_NOT_FOUND, "%s names no binary log", path);
+    return ret->n ? 0 : error_set(err, ERROR_NOT_FOUND, "%s/" LOG_INDEX_BINLOG " names no binary log", data_dir);
 }
 
 /* ---- which files ---- */
