@@ -6,8 +6,8 @@
  * MariaDB: mariadb-backup of this image, by the socket as the operating system's user, xbstream in frames
  * (frame_stream.h). While nobody acknowledges, that tool would wait for commits which may wait for the copy
  * (role_decide.h): who can take statements as well is told to ask for them (AGENT_COPY_BY_STATEMENTS), where those are
- * of one moment (statements_fit.h) and the data has at most DONOR_STATEMENTS_MAX. mariadb-dump reads one snapshot, which
- * holds what was acknowledged, and waits for accounts alone that are being made.
+ * of one moment (statements_fit.h) and the data has at most DONOR_STATEMENTS_MAX. mariadb-dump reads one snapshot,
+ * which holds what was acknowledged, and waits for accounts alone that are being made.
  * MySQL: mysqldump of this image, for members that cannot use CLONE (dump_command.h); the others ask the server itself
  * (clone_mysql.h).
  *

@@ -56,8 +56,8 @@ struct first_commit;
 /* fn runs on the loop when it has found it, not when it has given up. socket, user and own must outlive it. */
 struct first_commit *first_commit_new(struct loop *loop, const char *socket, const char *user,
     const struct own_commits *own, void (*fn)(void *arg, uint64_t epoch, const struct agent_moment *moment), void *arg);
-/* The server was just opened under that epoch, and the agent has committed nothing there since. executed: at a look that
- * began at looked_ms. While it is still looking after an earlier opening nothing happens. */
+/* The server was just opened under that epoch, and the agent has committed nothing there since. executed: at a look
+ * that began at looked_ms. While it is still looking after an earlier opening nothing happens. */
 void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch,
     const char *executed, int64_t looked_ms);
 /* The server is closed, or has gone. */

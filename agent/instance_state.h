@@ -60,8 +60,9 @@ struct role_state {
     int64_t retry_ms;         /* not before */
     struct error error;       /* why the latest attempt failed */
 
-    bool closed_for_copy; /* a primary that is kept closed until the copy that it gives has got past what it waited for */
-    bool copy_reopens;    /* it was closed for that, and is being opened under the same order */
+    /* a primary that is kept closed until the copy that it gives has got past what it waited for */
+    bool closed_for_copy;
+    bool copy_reopens;      /* it was closed for that, and is being opened under the same order */
     int64_t copy_closed_ms; /* when it was closed for a copy last, 0: not by this agent */
     int64_t copy_shut_ms;   /* since when nobody can write for that reason; 0: not yet */
     bool closed_for_room;   /* a primary that is kept closed for writes while a volume has too little room */

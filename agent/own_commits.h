@@ -12,7 +12,8 @@
 
 struct own_commits {
     atomic_uint begun, ended; /* statements that commit a transaction, at most one each */
-    /* Grows when changes begin that are not counted one by one (accounts, events), and when they end: odd in between. */
+    /* Grows when changes begin that are not counted one by one (accounts, events), and when they end: odd in
+     * between. */
     atomic_uint changes;
 };
 

@@ -168,7 +168,8 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
         return false;
     if (role->closed_for_copy)
         return !role->copy_shut_ms || now_ms - role->copy_shut_ms < COPY_STAGE_MS;
-    bool rests = role->stays_open || (role->copy_closed_ms && now_ms - role->copy_closed_ms < AGENT_COPY_CLOSE_AGAIN_MS);
+    bool was_closed = role->copy_closed_ms && now_ms - role->copy_closed_ms < AGENT_COPY_CLOSE_AGAIN_MS;
+    bool rests = role->stays_open || was_closed;
     return !rests && is_open(state) && (facts->copy_waits || state->copy_stalls) && state->commits_blocked_since_ms &&
         now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
 }

@@ -132,8 +132,8 @@ struct agent_order {
     bool truncate;
     bool drop_before; /* data.before, from before the last restore in place, is of no more use */
     /* No member stays that could take over, as the namespace is deleted, or what the members hold is to be replaced
-     * (a restore in place): one whose pod is to end need not wait for a hand-over (agent/pre_stop.h). Says nothing of what to be, so it is no part of the order's hash. Earlier versions
-     * do not know it. */
+     * (a restore in place): one whose pod is to end need not wait for a hand-over (agent/pre_stop.h). Says nothing of
+     * what to be, so it is no part of the order's hash. Earlier versions do not know it. */
     bool nobody_stays;
     /* Primary: it has been closed for a copy not long ago, by this agent or another one, and is not closed for one now
      * (agent_api.h: stays_open). No part of the order's hash either. Earlier versions do not know it. */

@@ -35,7 +35,8 @@ struct backup_stream_options {
 /* Takes the exchange over in any case: if the tool cannot be started, it is answered 500 and NULL returned. */
 struct backup_stream *backup_stream_start(
     const struct backup_stream_options *options, struct http_exchange *exchange, struct error *err);
-/* For how long the tool has said nothing while nothing holds it back; 0: it is held back by the receiver, or has ended. */
+/* For how long the tool has said nothing while nothing holds it back; 0: it is held back by the receiver, or has
+ * ended. */
 int64_t backup_stream_silent_ms(const struct backup_stream *stream);
 /* Kills the tool and breaks the stream off; no `ended`. The worker must be idle or gone. NULL is fine. */
 void backup_stream_free(struct backup_stream *stream);

@@ -14,8 +14,8 @@
 #define LOG_INDEX_BINLOG "binlog.index"
 #define LOG_INDEX_RELAY_LOG "relaylog.index"
 
-/* Adds the paths of all of them, in data_dir, whatever folder the index names. It may name none. -1: the index cannot be
- * read, or is larger than 4 MiB. */
+/* Adds the paths of all of them, in data_dir, whatever folder the index names. It may name none. -1: the index cannot
+ * be read, or is larger than 4 MiB. */
 int log_index_files(const char *data_dir, const char *index, struct strvec *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -51,8 +51,8 @@ void server_features_parse(enum agent_flavour flavour, const char *help, struct 
 void server_features_base_dir(const char *said, const char *program, char *ret, size_t size);
 /* Pure. Whether the server knows an option, in either spelling ("gtid_mode"), that no plugin brings along. */
 bool server_features_has(const char *help, const char *option);
-/* Blocking, a tenth of a second. help: becomes what --verbose --help prints (SERVER_HELP_MAX); may be NULL. An error: the
- * program could not be asked. */
+/* Blocking, a tenth of a second. help: becomes what --verbose --help prints (SERVER_HELP_MAX); may be NULL. An error:
+ * the program could not be asked. */
 int server_features_ask(const struct server_binary *binary, struct server_features *ret, struct strbuf *help,
     struct error *err) KM_MUST_CHECK;
 

@@ -36,9 +36,9 @@ struct role_suspend_wish {
 int role_suspend(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
     bool *ret_done, struct error *err) KM_MUST_CHECK;
 
-/* On a server that is closed for writes, once: connections of those who write nevertheless are ended (MariaDB's read_only
- * lets administrators write, and nothing of its can keep them from it). People in the pod may use the agent's own
- * account, which itself writes nothing then. *ret_any: there were some. */
+/* On a server that is closed for writes, once: connections of those who write nevertheless are ended (MariaDB's
+ * read_only lets administrators write, and nothing of its can keep them from it). People in the pod may use the
+ * agent's own account, which itself writes nothing then. *ret_any: there were some. */
 int role_end_writers(struct session *session, const struct dialect *dialect, const struct role_suspend_wish *wish,
     bool *ret_any, struct error *err) KM_MUST_CHECK;
 

@@ -38,8 +38,8 @@ struct cluster_transition {
     /* Failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0". */
     char before[256];
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
-    /* Failover, once `to` is chosen: the last write that anybody told of (told_times.h), by our wall clock, and how much
-     * later it may have been; 0: not known. */
+    /* Failover, once `to` is chosen: the last write that anybody told of (told_times.h), by our wall clock, and how
+     * much later it may have been; 0: not known. */
     int64_t last_write_ms, last_write_span_ms;
     /* Failover only, for people: */
     char evidence[256];      /* what was seen of the loss */
@@ -93,9 +93,9 @@ struct cluster_failover {
     char candidate_why[256]; /* why `to` and no other */
     int64_t epoch;
     int64_t started_ms, finished_ms; /* wall clock */
-    /* Milliseconds from the last write that anybody told of, or from the last sign of life if nobody did, until: the loss
-     * was certain, it was written to the status, the old primary could no longer commit, `to` was open for writes, the
-     * Service named it. -1: unknown */
+    /* Milliseconds from the last write that anybody told of, or from the last sign of life if nobody did, until: the
+     * loss was certain, it was written to the status, the old primary could no longer commit, `to` was open for
+     * writes, the Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
     int64_t writes_blocked_ms; /* how long no commit of a client was done, as far as `told` says */
     struct told_gap told;
@@ -140,7 +140,8 @@ struct cluster_role_status {
 void cluster_role_status_encode(const struct cluster_role_status *roles, json_t *status);
 /* Absent or malformed members get zero values. *ret is overwritten. Its positions are taken into the pool. */
 void cluster_role_status_decode(const json_t *status, struct position_pool *positions, struct cluster_role_status *ret);
-/* Of the durations of the last switchover and failover only those are compared that are completed later (told_gap.h). */
+/* Of the durations of the last switchover and failover only those are compared that are completed later
+ * (told_gap.h). */
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b);
 
 /* Whether a transition is going on. */

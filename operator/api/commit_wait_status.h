@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commit_wait_status.h: MysqlCluster.status.lastCommitWait as a value: when commits waited for acknowledgements last, for
- * longer than a hiccup takes (AGENT_WATCH_BLOCKED_MS), and for how long.
+ * commit_wait_status.h: MysqlCluster.status.lastCommitWait as a value: when commits waited for acknowledgements last,
+ * for longer than a hiccup takes (AGENT_WATCH_BLOCKED_MS), and for how long.
  *
  * A zeroed struct is "not known of any". What is absent or malformed is read as empty.
  */

@@ -56,7 +56,8 @@
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"
-/* StatefulSet: pods of its predecessor that are leaving, and whose names it needs (operator/cluster/desired/desired.h). */
+/* StatefulSet: pods of its predecessor that are leaving, and whose names it needs
+ * (operator/cluster/desired/desired.h). */
 #define ANNOTATION_AWAITED_PODS "kubemysql.dev/awaited-pods"
 /* On pods: when what they mount was changed last. A kubelet brings new content at once to a pod that has changed
  * itself. */
@@ -78,8 +79,8 @@
  * (cluster_report_left.h). Taking it away unlocks nothing. */
 #define ANNOTATION_LOCK_LEFT_ACCOUNTS "kubemysql.dev/lock-left-accounts"
 
-/* MysqlCluster, set by people: a time, at most ten minutes ahead, until which root may write on a primary that is closed
- * for writes for want of room (root_wish.h). */
+/* MysqlCluster, set by people: a time, at most ten minutes ahead, until which root may write on a primary that is
+ * closed for writes for want of room (root_wish.h). */
 #define ANNOTATION_OPEN_FOR_ROOT_UNTIL "kubemysql.dev/open-for-root-until"
 
 /* MysqlCluster, set by people: an existing cluster gets the data of a stored backup (in_place_wish.h). */

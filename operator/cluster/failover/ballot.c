@@ -97,7 +97,7 @@ static const struct vote *vote_of(const struct ballot *ballot, const struct clus
 
 /* ---- in which order ---- */
 
-/* The primary of the reign before, which has answered; NULL: nobody else has that is known. */
+/* Another member that was the primary of the reign before, and has answered; NULL: there is none that is known. */
 static const struct vote *older_than(const struct ballot *ballot, int i, const struct vote *vote)
 {
     if (i + 1 >= ballot->reigns.count || str_empty(ballot->reigns.list[i + 1].origin))

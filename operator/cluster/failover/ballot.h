@@ -44,7 +44,8 @@ struct ballot {
     int answers,
         needed;     /* of that reign: acknowledgers that have answered, and must; INT_MAX: only its primary can tell */
     bool is_proven; /* enough have answered */
-    /* Of that reign others hold only what somebody may have written by hand. Whether it began, its primary has to tell. */
+    /* Of that reign others hold only what somebody may have written by hand. Whether it began, its primary has to
+     * tell. */
     bool is_disputed;
     const struct vote *old;      /* its primary, which has answered and holds all of it; NULL: it has not */
     const struct vote *best;     /* of the others: can be opened, holds most */

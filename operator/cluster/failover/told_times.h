@@ -4,8 +4,8 @@
  * old primary that anybody has told of until the first commit on the new one that is not ours, or its opening if nobody
  * commits. Pure; nothing is decided by it.
  *
- * Each agent names moments by its own clock (agent_api.h: took_writes, event_received, first_commit): what counts is how
- * old they were in its last word, so clocks of nodes may differ.
+ * Each agent names moments by its own clock (agent_api.h: took_writes, event_received, first_commit): what counts is
+ * how old they were in its last word, so clocks of nodes may differ.
  */
 #ifndef KM_TOLD_TIMES_H
 #define KM_TOLD_TIMES_H
@@ -18,8 +18,9 @@
  * commit (agent/first_commit.h). */
 #define TOLD_COMPLETE_MS 90000
 
-/* The last write of the old primary by its own word and that of those who received from it; what is there already stays.
- * Of a failover before anybody else is open, of a switchover also when the new one is. Nothing if no agent tells. */
+/* The last write of the old primary by its own word and that of those who received from it; what is there already
+ * stays. Of a failover before anybody else is open, of a switchover also when the new one is. Nothing if no agent
+ * tells. */
 void told_note_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
 /* When that was by our clock; 0: not known. */
 int64_t told_last_write_ms(const struct cluster_transition *transition);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy_close.h: a primary that closes itself for writes because a copy of its data waits for commits, and those wait for
- * acknowledgements that nobody gives (agent/role_decide.h: role_closed_for_copy). Its agent decides that, and knows of
- * itself alone. What is remembered here, in status.closedForCopy, holds for all agents and operators: once in
+ * copy_close.h: a primary that closes itself for writes because a copy of its data waits for commits, and those wait
+ * for acknowledgements that nobody gives (agent/role_decide.h: role_closed_for_copy). Its agent decides that, and
+ * knows of itself alone. What is remembered here, in status.closedForCopy, holds for all agents and operators: once in
  * AGENT_COPY_CLOSE_AGAIN_MS (agent_order.h: stays_open). Pure.
  */
 #ifndef KM_COPY_CLOSE_H

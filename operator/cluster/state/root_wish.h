@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * root_wish.h: a primary that is closed for writes for want of room is to be open for root for a while, so that somebody
- * can make room with it: until the time that annotation ANNOTATION_OPEN_FOR_ROOT_UNTIL names, which is at most ten
- * minutes ahead. Pure.
+ * root_wish.h: a primary that is closed for writes for want of room is to be open for root for a while, so that
+ * somebody can make room with it: until the time that annotation ANNOTATION_OPEN_FOR_ROOT_UNTIL names, which is at
+ * most ten minutes ahead. Pure.
  *
- * Its agent is told how long that still is (agent_order.h: root_until_ms), and closes it by itself at the end. A time that
- * has passed is no wish; one that is further ahead counts once it no longer is.
+ * Its agent is told how long that still is (agent_order.h: root_until_ms), and closes it by itself at the end. A time
+ * that has passed is no wish; one that is further ahead counts once it no longer is.
  */
 #ifndef KM_ROOT_WISH_H
 #define KM_ROOT_WISH_H

@@ -8,7 +8,8 @@
 
 #include "operator/cluster/state/cluster_snapshot.h"
 
-/* Absent where nothing is left, and what is named is made. What is not known at the moment stays as it was told last. */
+/* Absent where nothing is left, and what is named is made. What is not known at the moment stays as it was told
+ * last. */
 void cluster_report_left(const struct cluster_snapshot *snapshot, struct cluster_status *status);
 /* What somebody may do about accounts that can still enter. False: nothing. */
 bool cluster_left_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size);

@@ -238,8 +238,8 @@ static void test_rows(void **state)
     }
 }
 
-/* Whose pod is replaced, and whether it need not wait for somebody to take over. Once: the server on the restored data is
- * left alone, however long it starts. */
+/* Whose pod is replaced, and whether it need not wait for somebody to take over. Once: the server on the restored data
+ * is left alone, however long it starts. */
 static void test_who_leaves(void **state)
 {
     UNUSED(state);

@@ -258,7 +258,8 @@ static const char *const awaited_pods_cluster =
     "{'metadata': {'generation': 1}, 'spec': {'replicas': 3, 'config': {'spec': {'images': {'mysql': 'mysql:8.4'}}}, "
     "'storage': {'resources': {'requests': {'storage': '1Gi'}}}}}";
 
-/* Or the StatefulSet controller, which pauses after each failure, would learn of their end a quarter of an hour late. */
+/* Or the StatefulSet controller, which pauses after each failure, would learn of their end a quarter of an hour
+ * late. */
 static void the_set_names_pods_that_are_in_its_way(void **state)
 {
     static const struct {
