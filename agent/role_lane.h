@@ -46,11 +46,11 @@ struct role_result {
     struct replication_facts facts; /* as it is after the change */
     int64_t looked_ms;              /* when that look began */
     int64_t took_us;
-    struct closing_look look; /* close; open, where clients could write before */
-    bool dropped;             /* follow: something that was received */
-    enum relay_outcome relay; /* recover */
-    char relay_why[128];      /* recover: RELAY_BROKEN */
-    bool salvage_asked;       /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
+    struct semi_sync_look look; /* close; open, where clients could write before */
+    bool dropped;               /* follow: something that was received */
+    enum relay_outcome relay;   /* recover */
+    char relay_why[128];        /* recover: RELAY_BROKEN */
+    bool salvage_asked; /* nothing is missing any more but what only the dead primary has, beyond salvage_after */
     const char *salvage_after; /* valid until the lane's next job */
     bool salvage_applied;
     uint64_t noted_epoch; /* open: under which the opening was noted, whatever became of it; 0: it was not */

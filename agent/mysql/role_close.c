@@ -203,7 +203,7 @@ struct closing {
     int64_t firm_ms; /* since when the barrier stands until it is taken back, 0: it gives up by itself */
     bool due;        /* the barrier has not been answered */
     bool closed;     /* read-only */
-    struct closing_look *look;
+    struct semi_sync_look *look;
 };
 
 static bool is_mariadb(const struct dialect *dialect)
@@ -265,7 +265,7 @@ static bool lets_go(const struct closing *closing)
 
 static int look_once(struct closing *closing, struct session *session, struct error *err)
 {
-    struct closing_look *look = closing->look;
+    struct semi_sync_look *look = closing->look;
 
     if (!look || look->taken)
         return 0;
@@ -493,7 +493,7 @@ static int kill_remaining(struct session *session, const struct dialect *dialect
     return rc;
 }
 
-int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct closing_look *look,
+int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct semi_sync_look *look,
     struct error *err)
 {
     struct closing closing = {.barrier = session, .dialect = dialect, .look = look};

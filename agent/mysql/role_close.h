@@ -33,16 +33,9 @@
 #include <stdatomic.h>
 
 #include "agent/mysql/dialect.h"
-#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
-
-/* What semi-sync was like when nobody could be told any more of the commits that a close ends: what has ended
- * without an acknowledgement by then, or as it may, was not ended by the close. */
-struct closing_look {
-    bool taken;
-    struct replication_facts facts; /* of semi-sync alone (semi_sync_observe) */
-};
 
 /* From primary: events stop, no client can write any more and none is connected; what gtid_executed says afterwards
  * is final. Running statements may go on for drain_ms, then they are killed; new ones wait meanwhile. The
@@ -50,7 +43,7 @@ struct closing_look {
  * spared, but see above. drain_ms 0: writes are shut out by the first statement that is sent, which a server that
  * hangs finds in its socket when it goes on; what stands in the way is killed at once. Can be repeated. *look,
  * which may be NULL, is as zeroed; it may have been taken also where the close fails. */
-int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct closing_look *look,
+int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct semi_sync_look *look,
     struct error *err) KM_MUST_CHECK;
 
 /* On a server that is closed: commits wait for nobody any more. MariaDB's accounts with READ ONLY ADMIN may have

@@ -30,6 +30,13 @@ int semi_sync_set_replica(
 int semi_sync_observe(struct session *session, const struct dialect *dialect, struct replication_facts *facts,
     struct error *err) KM_MUST_CHECK;
 
+/* What semi-sync was like just before a change of role set it anew. A close takes it when nobody can be told any more of
+ * the commits that it ends: what has ended without an acknowledgement by then was not ended by the close. */
+struct semi_sync_look {
+    bool taken;
+    struct replication_facts facts; /* of semi-sync alone (semi_sync_observe) */
+};
+
 /* Pure: one row of SHOW GLOBAL VARIABLES or SHOW GLOBAL STATUS. */
 void semi_sync_take(
     const struct replication_terms *terms, struct replication_facts *facts, const char *name, const char *value);

@@ -287,7 +287,7 @@ static void test_an_opening_finds_semi_sync_off(void **unused)
     result.look.facts = (struct replication_facts){.semi_sync_source = true, .semi_sync_waits = true};
     role_note_result(&state, &result);
     assert_int_equal(state.lapses, 1);
-    result.look = (struct closing_look){.taken = false}; /* it was read-only until then */
+    result.look = (struct semi_sync_look){.taken = false}; /* it was read-only until then */
     role_note_result(&state, &result);
     assert_int_equal(state.lapses, 1);
 }

@@ -309,7 +309,7 @@ void agent_hook_close(struct sim *sim, int member)
 
 /* In steps, between which a server may die: writes are shut out; clients are gone; semi-sync is off, and what waits is
  * let go. */
-static bool close_server(struct sim *sim, int member, struct closing_look *look)
+static bool close_server(struct sim *sim, int member, struct semi_sync_look *look)
 {
     struct sim_member *at = &sim->members[member];
     struct sim_job *job = &at->agent.job;
