@@ -43,7 +43,7 @@ struct cluster_history {
 };
 
 /* What ended between the two, if anything: it is added to *history, and the oldest makes room. For how long the latest
- * one held writes up may be completed later (told_gap.h). */
+ * one held writes up may be completed later (write_gap.h). */
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms);
 

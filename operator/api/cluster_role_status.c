@@ -109,7 +109,7 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
     status_put_time_ms(value, "startedAt", switchover->started_ms);
     status_put_time_ms(value, "finishedAt", switchover->finished_ms);
     json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
-    told_gap_encode(&switchover->told, value);
+    write_gap_encode(&switchover->gap, value);
     json_put(json, "lastSwitchover", value);
 }
 
@@ -137,7 +137,7 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
     status_put_time_ms(value, "finishedAt", failover->finished_ms);
     put_phases(value, failover);
     json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
-    told_gap_encode(&failover->told, value);
+    write_gap_encode(&failover->gap, value);
     json_put(json, "lastFailover", value);
 }
 
@@ -262,7 +262,7 @@ static void read_switchover(const json_t *json, struct cluster_switchover *ret)
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
-    told_gap_decode(json, &ret->told);
+    write_gap_decode(json, &ret->gap);
 }
 
 static void read_failover(const json_t *json, struct position_pool *positions, struct cluster_failover *ret)
@@ -280,7 +280,7 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
     ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
-    told_gap_decode(json, &ret->told);
+    write_gap_decode(json, &ret->gap);
 }
 
 static uint64_t read_acknowledgers(const json_t *array)
@@ -376,13 +376,13 @@ bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct clus
 static bool switchover_same(const struct cluster_switchover *a, const struct cluster_switchover *b)
 {
     return str_eq(a->from, b->from) && str_eq(a->to, b->to) && a->reason == b->reason &&
-        a->started_ms == b->started_ms && a->finished_ms == b->finished_ms && told_gap_same(&a->told, &b->told);
+        a->started_ms == b->started_ms && a->finished_ms == b->finished_ms && write_gap_same(&a->gap, &b->gap);
 }
 
 static bool failover_same(const struct cluster_failover *a, const struct cluster_failover *b)
 {
     return str_eq(a->from, b->from) && str_eq(a->to, b->to) && a->epoch == b->epoch && a->started_ms == b->started_ms &&
-        a->finished_ms == b->finished_ms && told_gap_same(&a->told, &b->told);
+        a->finished_ms == b->finished_ms && write_gap_same(&a->gap, &b->gap);
 }
 
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b)

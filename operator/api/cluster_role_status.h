@@ -19,8 +19,8 @@
 #include "operator/api/final_backup_status.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/names.h"
-#include "operator/api/told_gap.h"
 #include "operator/api/transition_reason.h"
+#include "operator/api/write_gap.h"
 
 #define CLUSTER_ACKNOWLEDGERS_MAX 64 /* ordinals below this have a bit */
 
@@ -38,7 +38,7 @@ struct cluster_transition {
     /* Failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0". */
     char before[256];
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
-    /* Failover, once `to` is chosen: the last write that anybody told of (told_times.h), by our wall clock, and how
+    /* Failover, once `to` is chosen: the last write that anybody told of (write_gap_times.h), by our wall clock, and how
      * much later it may have been; 0: not known. */
     int64_t last_write_ms, last_write_span_ms;
     /* Failover only, for people: */
@@ -82,7 +82,7 @@ struct cluster_switchover {
     int64_t started_ms, finished_ms; /* wall clock */
     int64_t writes_blocked_ms;       /* how long no commit of a client was done, as far as `told` says */
     int64_t epoch;                   /* under which `to` was opened; 0: not known */
-    struct told_gap told;
+    struct write_gap gap;
 };
 
 /* The last failover that ended. */
@@ -98,7 +98,7 @@ struct cluster_failover {
      * writes, the Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
     int64_t writes_blocked_ms; /* how long no commit of a client was done, as far as `told` says */
-    struct told_gap told;
+    struct write_gap gap;
     const char *position;  /* what `to` had when it was opened: later primaries have it as well */
     char may_be_lost[256]; /* dataLoss: allow: what may be lost, in words; "" nothing */
     char salvaged[256];    /* transactions that were taken over from the lost one's binary logs; "" none */
@@ -141,7 +141,7 @@ void cluster_role_status_encode(const struct cluster_role_status *roles, json_t 
 /* Absent or malformed members get zero values. *ret is overwritten. Its positions are taken into the pool. */
 void cluster_role_status_decode(const json_t *status, struct position_pool *positions, struct cluster_role_status *ret);
 /* Of the durations of the last switchover and failover only those are compared that are completed later
- * (told_gap.h). */
+ * (write_gap.h). */
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b);
 
 /* Whether a transition is going on. */

@@ -18,7 +18,7 @@ import overlap
 from bed import HEALTHY_SECONDS, Bed
 from check import check, wait_equal
 from results import Results
-from told import compare
+from write_gap import compare
 from watchers import DIRECT, SERVICE
 
 PURGE_EVERY = 10

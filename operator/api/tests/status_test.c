@@ -39,8 +39,8 @@ static void fill_failover(struct cluster_status *status)
     status->roles.last_failover = (struct cluster_failover){"a-mysql-2", "a-mysql-1", TRANSITION_SERVER_DOWN,
         "its server ended", "it has the most", .epoch = 11, .started_ms = INT64_C(1767323045000),
         .finished_ms = INT64_C(1767323045050), .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1,
-        .published_ms = 50, .writes_blocked_ms = 48, .told = {40, 31, TOLD_UNTIL_FIRST_COMMIT, 8}, .position = "0-1-99",
-        .may_be_lost = "the last commits", .salvaged = "0-1-100"};
+        .published_ms = 50, .writes_blocked_ms = 48, .gap = {40, 31, WRITE_GAP_UNTIL_FIRST_COMMIT, 8},
+        .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
     status->roles.acknowledgers = UINT64_C(1) << 63 | 5;
     status->roles.confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
@@ -56,7 +56,7 @@ static void fill_replication(struct cluster_status *status)
     fill_failover(status);
     status->roles.last_switchover =
         (struct cluster_switchover){"a-mysql-1", "a-mysql-0", TRANSITION_ROLL, INT64_C(1767323045000),
-            INT64_C(1767323045123), .writes_blocked_ms = 57, .epoch = 12, .told = {57, 27, TOLD_UNTIL_OPENING, 0}};
+            INT64_C(1767323045123), .writes_blocked_ms = 57, .epoch = 12, .gap = {57, 27, WRITE_GAP_UNTIL_OPENING, 0}};
     status->history = (struct cluster_history){1,
         {{CLUSTER_CHANGE_SWITCHOVER, "a-mysql-1", "a-mysql-0", TRANSITION_ROLL, "", .epoch = 12,
             .started_ms = INT64_C(1767323045000), .finished_ms = INT64_C(1767323045123), .writes_blocked_ms = 57}}};
@@ -326,10 +326,10 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.roles.transition.silent_ms++);
     CHANGED(b.roles.transition.last_write_ms++);
     CHANGED(b.roles.transition.last_write_span_ms++);
-    CHANGED(b.roles.last_failover.told.until = TOLD_UNTIL_OPENING);
-    CHANGED(b.roles.last_failover.told.route_ms++);
-    CHANGED(b.roles.last_failover.told.opened_ms++);
-    CHANGED(b.roles.last_switchover.told.uncertainty_ms++);
+    CHANGED(b.roles.last_failover.gap.until = WRITE_GAP_UNTIL_OPENING);
+    CHANGED(b.roles.last_failover.gap.route_ms++);
+    CHANGED(b.roles.last_failover.gap.opened_ms++);
+    CHANGED(b.roles.last_switchover.gap.uncertainty_ms++);
     CHANGED(b.roles.transition.evidence[0] = 'x');
     CHANGED(b.roles.transition.waits_for[0] = '\0');
     CHANGED(b.roles.transition.candidate_why[0] = 'x');

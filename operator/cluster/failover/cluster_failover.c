@@ -10,7 +10,7 @@
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
-#include "operator/cluster/failover/told_times.h"
+#include "operator/cluster/failover/write_gap_times.h"
 #include "operator/cluster/state/in_place_state.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -337,7 +337,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
 {
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     const struct failover_times *times = &snapshot->failover_times;
-    int64_t told_ms = told_last_write_ms(transition);
+    int64_t told_ms = write_gap_last_write_ms(transition);
     int64_t base_ms = told_ms > 0 ? told_ms : transition->started_ms - transition->silent_ms;
     struct cluster_failover *done = &intent->roles.last_failover;
     *done = (struct cluster_failover){.epoch = transition->epoch,
@@ -349,7 +349,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
         .drained_ms = since(base_ms, snapshot->now_ms),
         .published_ms = since(base_ms, times->published_ms),
         .writes_blocked_ms = since(base_ms, snapshot->now_ms),
-        .told = told_opened(snapshot, transition)};
+        .gap = write_gap_opened(snapshot, transition)};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     done->reason = transition->reason;
@@ -391,7 +391,7 @@ static void take_choice(
         snprintf(transition->may_be_lost, sizeof(transition->may_be_lost), "%s", choice->may_be_lost);
     transition->waits_for[0] = '\0';
     transition->salvage = choice->salvage;
-    told_note_last_write(snapshot, transition);
+    write_gap_note_last_write(snapshot, transition);
     snprintf(intent->roles.current_primary, sizeof(intent->roles.current_primary), "%s", choice->candidate->name);
     reigns_in_force(snapshot, &intent->roles.reigns);
     if (choice->goes_on) {

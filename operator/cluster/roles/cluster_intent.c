@@ -11,7 +11,7 @@
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/primary_election.h"
 #include "operator/cluster/failover/reigns.h"
-#include "operator/cluster/failover/told_times.h"
+#include "operator/cluster/failover/write_gap_times.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/state/cluster_roles.h"
@@ -108,13 +108,13 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     struct cluster_switchover *done = &intent->roles.last_switchover;
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     struct cluster_transition told = *transition;
-    told_note_last_write(snapshot, &told);
-    int64_t since_ms = told.last_write_ms > 0 ? told_last_write_ms(&told) : snapshot->fenced_since_ms;
+    write_gap_note_last_write(snapshot, &told);
+    int64_t since_ms = told.last_write_ms > 0 ? write_gap_last_write_ms(&told) : snapshot->fenced_since_ms;
     *done = (struct cluster_switchover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
         .finished_ms = snapshot->now_ms,
         .writes_blocked_ms = since_ms > 0 ? MAX_OF(0, snapshot->now_ms - since_ms) : 0,
-        .told = told_opened(snapshot, &told)};
+        .gap = write_gap_opened(snapshot, &told)};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     done->reason = transition->reason;
@@ -413,7 +413,7 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
         primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch)
         intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     if (open)
-        told_complete(snapshot, primary, &intent->roles);
+        write_gap_complete(snapshot, primary, &intent->roles);
     if (open)
         intent->roles.loss_allowed = snapshot->cluster.failover.allow_data_loss;
     else if (!restores)

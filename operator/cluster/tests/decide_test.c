@@ -48,21 +48,21 @@ static json_t *describe_transition(const struct cluster_transition *transition)
 }
 
 /* NULL: nothing new is told. */
-static json_t *describe_told(const struct told_gap *last, const struct told_gap *now, int64_t writes_blocked_ms)
+static json_t *describe_gap(const struct write_gap *last, const struct write_gap *now, int64_t writes_blocked_ms)
 {
-    if (told_gap_same(last, now) || now->until == TOLD_UNTIL_UNKNOWN)
+    if (write_gap_same(last, now) || now->until == WRITE_GAP_UNTIL_UNKNOWN)
         return NULL;
     json_t *json = json_build("{s:I}", "writesBlockedMs", (json_int_t)writes_blocked_ms);
-    told_gap_encode(now, json);
+    write_gap_encode(now, json);
     return json;
 }
 
 static void put_told(json_t *json, const struct cluster_role_status *last, const struct cluster_role_status *now)
 {
     json_t *switchover =
-        describe_told(&last->last_switchover.told, &now->last_switchover.told, now->last_switchover.writes_blocked_ms);
+        describe_gap(&last->last_switchover.gap, &now->last_switchover.gap, now->last_switchover.writes_blocked_ms);
     json_t *failover =
-        describe_told(&last->last_failover.told, &now->last_failover.told, now->last_failover.writes_blocked_ms);
+        describe_gap(&last->last_failover.gap, &now->last_failover.gap, now->last_failover.writes_blocked_ms);
     if (switchover)
         json_put(json, "toldOfSwitchover", switchover);
     if (failover)

@@ -2,7 +2,7 @@
 /* For how long a change of primaries held writes up, as agents' words tell it. */
 #include "common/base.h"
 
-#include "operator/cluster/failover/told_times.h"
+#include "operator/cluster/failover/write_gap_times.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
@@ -74,7 +74,7 @@ static void the_last_write_is_as_in_the_table(void **state)
         struct cluster_transition transition = {
             .from = "db-0", .to = "db-1", .failover = rows[i].failover, .started_ms = STARTED};
         put_words(&snapshot, agents, rows[i].words);
-        told_note_last_write(&snapshot, &transition);
+        write_gap_note_last_write(&snapshot, &transition);
         int64_t at_ms = rows[i].ago_ms ? NOW - rows[i].ago_ms : 0;
         if (transition.last_write_ms != at_ms || transition.last_write_span_ms != rows[i].span_ms)
             fail_msg("%s: %lld ms before, + %lld", rows[i].name, (long long)(NOW - transition.last_write_ms),
@@ -93,13 +93,13 @@ static void what_was_noted_stays(void **state)
 
     UNUSED(state);
     put_words(&snapshot, agents, words);
-    told_note_last_write(&snapshot, &transition);
+    write_gap_note_last_write(&snapshot, &transition);
     assert_int_equal(transition.last_write_ms, NOW - 4000);
-    assert_int_equal(told_last_write_ms(&transition), NOW - 3950);
-    const struct told_gap told = told_opened(&snapshot, &transition);
-    assert_int_equal(told.until, TOLD_UNTIL_OPENING);
-    assert_int_equal(told.opened_ms, 3950);
-    assert_int_equal(told.uncertainty_ms, 50 + TOLD_SLACK_MS);
+    assert_int_equal(write_gap_last_write_ms(&transition), NOW - 3950);
+    const struct write_gap gap = write_gap_opened(&snapshot, &transition);
+    assert_int_equal(gap.until, WRITE_GAP_UNTIL_OPENING);
+    assert_int_equal(gap.opened_ms, 3950);
+    assert_int_equal(gap.uncertainty_ms, 50 + WRITE_GAP_SLACK_MS);
 }
 
 static void without_a_last_write_nothing_is_certain(void **state)
@@ -108,8 +108,8 @@ static void without_a_last_write_nothing_is_certain(void **state)
     const struct cluster_transition transition = {.from = "db-0", .failover = true, .started_ms = STARTED};
 
     UNUSED(state);
-    assert_int_equal(told_last_write_ms(&transition), 0);
-    assert_int_equal(told_opened(&snapshot, &transition).until, TOLD_UNTIL_UNKNOWN);
+    assert_int_equal(write_gap_last_write_ms(&transition), 0);
+    assert_int_equal(write_gap_opened(&snapshot, &transition).until, WRITE_GAP_UNTIL_UNKNOWN);
 }
 
 /* The failover to db-1 ended 100 ms ago, 300 ms after the last write. */
@@ -120,17 +120,17 @@ static void the_first_commit_completes_it_as_in_the_table(void **state)
         uint64_t epoch;
         int64_t first_ms, span_ms; /* age */
         int64_t finished_ago_ms;
-        enum told_until until;
+        enum write_gap_until until;
         bool completes;
         int64_t blocked_ms, route_ms, uncertainty_ms;
     } rows[] = {
-        {"a commit after the opening", 5, 80, 20, 100, TOLD_UNTIL_OPENING, true, 330, 30, 40},
-        {"before we heard of the opening", 5, 120, 10, 100, TOLD_UNTIL_OPENING, true, 285, 0, 35},
-        {"nobody has committed", 0, 0, 0, 100, TOLD_UNTIL_OPENING, false, 0, 0, 0},
-        {"of another opening", 6, 80, 20, 100, TOLD_UNTIL_OPENING, false, 0, 0, 0},
-        {"it is complete already", 5, 80, 20, 100, TOLD_UNTIL_FIRST_COMMIT, false, 0, 0, 0},
-        {"the beginning is not known", 5, 80, 20, 100, TOLD_UNTIL_UNKNOWN, false, 0, 0, 0},
-        {"too late", 5, 80, 20, TOLD_COMPLETE_MS, TOLD_UNTIL_OPENING, false, 0, 0, 0},
+        {"a commit after the opening", 5, 80, 20, 100, WRITE_GAP_UNTIL_OPENING, true, 330, 30, 40},
+        {"before we heard of the opening", 5, 120, 10, 100, WRITE_GAP_UNTIL_OPENING, true, 285, 0, 35},
+        {"nobody has committed", 0, 0, 0, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
+        {"of another opening", 6, 80, 20, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
+        {"it is complete already", 5, 80, 20, 100, WRITE_GAP_UNTIL_FIRST_COMMIT, false, 0, 0, 0},
+        {"the beginning is not known", 5, 80, 20, 100, WRITE_GAP_UNTIL_UNKNOWN, false, 0, 0, 0},
+        {"too late", 5, 80, 20, WRITE_GAP_COMPLETE_MS, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
     };
 
     UNUSED(state);
@@ -140,23 +140,22 @@ static void the_first_commit_completes_it_as_in_the_table(void **state)
             .first_commit = moment(rows[i].first_ms, rows[i].span_ms),
             .first_commit_epoch = rows[i].epoch};
         const struct cluster_member primary = {.name = "db-1", .agent = &agent, .silent_ms = 0};
-        const struct told_gap told = {.opened_ms = 300, .uncertainty_ms = 30, .until = rows[i].until};
+        const struct write_gap gap = {.opened_ms = 300, .uncertainty_ms = 30, .until = rows[i].until};
         struct cluster_role_status roles = {.last_failover = {.to = "db-1",
                                                 .epoch = 5,
                                                 .finished_ms = NOW - rows[i].finished_ago_ms,
                                                 .writes_blocked_ms = 300,
-                                                .told = told},
+                                                .gap = gap},
             .last_switchover = {.to = "db-1", .epoch = 4, .finished_ms = NOW - 5000, .writes_blocked_ms = 7}};
-        told_complete(&snapshot, &primary, &roles);
+        write_gap_complete(&snapshot, &primary, &roles);
         const struct cluster_failover *done = &roles.last_failover;
         bool is_right = rows[i].completes
-            ? done->told.until == TOLD_UNTIL_FIRST_COMMIT && done->writes_blocked_ms == rows[i].blocked_ms &&
-                done->told.route_ms == rows[i].route_ms && done->told.uncertainty_ms == rows[i].uncertainty_ms
-            : done->writes_blocked_ms == 300 && told_gap_same(&done->told, &told);
+            ? done->gap.until == WRITE_GAP_UNTIL_FIRST_COMMIT && done->writes_blocked_ms == rows[i].blocked_ms &&
+                done->gap.route_ms == rows[i].route_ms && done->gap.uncertainty_ms == rows[i].uncertainty_ms
+            : done->writes_blocked_ms == 300 && write_gap_same(&done->gap, &gap);
         if (!is_right || roles.last_switchover.writes_blocked_ms != 7)
             fail_msg("%s: %lld ms, %lld of them after the opening, ± %lld", rows[i].name,
-                (long long)done->writes_blocked_ms, (long long)done->told.route_ms,
-                (long long)done->told.uncertainty_ms);
+                (long long)done->writes_blocked_ms, (long long)done->gap.route_ms, (long long)done->gap.uncertainty_ms);
     }
 }
 
@@ -170,17 +169,17 @@ static void a_switchover_is_completed_too(void **state)
             .epoch = 4,
             .finished_ms = NOW - 100,
             .writes_blocked_ms = 50,
-            .told = {.opened_ms = 50, .uncertainty_ms = 30, .until = TOLD_UNTIL_OPENING}}};
+            .gap = {.opened_ms = 50, .uncertainty_ms = 30, .until = WRITE_GAP_UNTIL_OPENING}}};
 
     UNUSED(state);
-    told_complete(&snapshot, &primary, &roles);
+    write_gap_complete(&snapshot, &primary, &roles);
     assert_int_equal(roles.last_switchover.writes_blocked_ms, 80);
-    assert_int_equal(roles.last_switchover.told.until, TOLD_UNTIL_FIRST_COMMIT);
-    assert_int_equal(roles.last_switchover.told.route_ms, 30);
-    roles.last_switchover.told.until = TOLD_UNTIL_OPENING;
+    assert_int_equal(roles.last_switchover.gap.until, WRITE_GAP_UNTIL_FIRST_COMMIT);
+    assert_int_equal(roles.last_switchover.gap.route_ms, 30);
+    roles.last_switchover.gap.until = WRITE_GAP_UNTIL_OPENING;
     roles.last_switchover.to[3] = '2'; /* the primary has changed since */
     roles.last_switchover.writes_blocked_ms = 50;
-    told_complete(&snapshot, &primary, &roles);
+    write_gap_complete(&snapshot, &primary, &roles);
     assert_int_equal(roles.last_switchover.writes_blocked_ms, 50);
 }
 

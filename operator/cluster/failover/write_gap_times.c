@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/failover/told_times.h"
+#include "operator/cluster/failover/write_gap_times.h"
 
 /* By our clock; false: not known. */
 static bool place(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
@@ -30,7 +30,7 @@ static void end_before(int64_t end_ms, struct agent_moment *moment)
     moment->span_ms = MIN_OF(moment->span_ms, end_ms - moment->at_ms);
 }
 
-void told_note_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition)
+void write_gap_note_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition)
 {
     struct agent_moment last = {.at_ms = 0};
     if (transition->last_write_ms > 0)
@@ -52,33 +52,33 @@ void told_note_last_write(const struct cluster_snapshot *snapshot, struct cluste
     transition->last_write_span_ms = last.span_ms;
 }
 
-int64_t told_last_write_ms(const struct cluster_transition *transition)
+int64_t write_gap_last_write_ms(const struct cluster_transition *transition)
 {
     return transition->last_write_ms > 0 ? transition->last_write_ms + transition->last_write_span_ms / 2 : 0;
 }
 
-struct told_gap told_opened(const struct cluster_snapshot *snapshot, const struct cluster_transition *transition)
+struct write_gap write_gap_opened(const struct cluster_snapshot *snapshot, const struct cluster_transition *transition)
 {
-    int64_t last_ms = told_last_write_ms(transition);
+    int64_t last_ms = write_gap_last_write_ms(transition);
     if (last_ms == 0)
-        return (struct told_gap){.until = TOLD_UNTIL_UNKNOWN};
-    return (struct told_gap){.opened_ms = MAX_OF(0, snapshot->now_ms - last_ms),
-        .uncertainty_ms = (transition->last_write_span_ms + 1) / 2 + TOLD_SLACK_MS,
-        .until = TOLD_UNTIL_OPENING};
+        return (struct write_gap){.until = WRITE_GAP_UNTIL_UNKNOWN};
+    return (struct write_gap){.opened_ms = MAX_OF(0, snapshot->now_ms - last_ms),
+        .uncertainty_ms = (transition->last_write_span_ms + 1) / 2 + WRITE_GAP_SLACK_MS,
+        .until = WRITE_GAP_UNTIL_OPENING};
 }
 
-static void complete(const struct agent_moment *first, int64_t finished_ms, struct told_gap *told, int64_t *blocked_ms)
+static void complete(const struct agent_moment *first, int64_t finished_ms, struct write_gap *gap, int64_t *blocked_ms)
 {
     int64_t committed_ms = first->at_ms + first->span_ms / 2;
-    if (told->until != TOLD_UNTIL_OPENING)
+    if (gap->until != WRITE_GAP_UNTIL_OPENING)
         return;
-    told->until = TOLD_UNTIL_FIRST_COMMIT;
-    told->uncertainty_ms += (first->span_ms + 1) / 2;
-    told->route_ms = MAX_OF(0, committed_ms - finished_ms);
-    *blocked_ms = MAX_OF(0, told->opened_ms + committed_ms - finished_ms);
+    gap->until = WRITE_GAP_UNTIL_FIRST_COMMIT;
+    gap->uncertainty_ms += (first->span_ms + 1) / 2;
+    gap->route_ms = MAX_OF(0, committed_ms - finished_ms);
+    *blocked_ms = MAX_OF(0, gap->opened_ms + committed_ms - finished_ms);
 }
 
-void told_complete(
+void write_gap_complete(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_role_status *roles)
 {
     struct cluster_failover *failover = &roles->last_failover;
@@ -88,9 +88,9 @@ void told_complete(
     if (agent->first_commit_epoch == 0 || !place(snapshot, primary, &agent->first_commit, &first))
         return;
     if (str_eq(failover->to, primary->name) && agent->first_commit_epoch == (uint64_t)failover->epoch &&
-        snapshot->now_ms - failover->finished_ms < TOLD_COMPLETE_MS)
-        complete(&first, failover->finished_ms, &failover->told, &failover->writes_blocked_ms);
+        snapshot->now_ms - failover->finished_ms < WRITE_GAP_COMPLETE_MS)
+        complete(&first, failover->finished_ms, &failover->gap, &failover->writes_blocked_ms);
     if (str_eq(switchover->to, primary->name) && agent->first_commit_epoch == (uint64_t)switchover->epoch &&
-        snapshot->now_ms - switchover->finished_ms < TOLD_COMPLETE_MS)
-        complete(&first, switchover->finished_ms, &switchover->told, &switchover->writes_blocked_ms);
+        snapshot->now_ms - switchover->finished_ms < WRITE_GAP_COMPLETE_MS)
+        complete(&first, switchover->finished_ms, &switchover->gap, &switchover->writes_blocked_ms);
 }

@@ -67,7 +67,7 @@ def print_cycle(flavour, cycle):
 
 
 def main():
-    """told.py FILE…: each cycle of what FAULTS_RAW left, and a table by family and fault. Ends with 1 if a gap is outside of what was told."""
+    """write_gap.py FILE…: each cycle of what FAULTS_RAW left, and a table by family and fault. Ends with 1 if a gap is outside of what was told."""
     tables, outside = {}, 0
     for cycle in read(sys.argv[1:]):
         if not cycle.get("told"):
