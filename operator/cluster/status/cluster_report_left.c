@@ -25,20 +25,22 @@ static const struct agent_status *find_word(const struct cluster_snapshot *snaps
     return is_known ? primary->agent : NULL;
 }
 
-static bool is_named(const char *name, size_t len, const char *by)
+typedef int (*compare_fn)(const char *a, const char *b, size_t len);
+
+static bool is_named(const char *name, size_t len, const char *by, compare_fn compare)
 {
-    return by && strlen(by) == len && strncasecmp(name, by, len) == 0;
+    return by && strlen(by) == len && compare(name, by, len) == 0;
 }
 
 /* Of names that commas separate, those that the spec does not name again: "a, b, ...". */
-static void list_names(const char *names, const char *but, char out[static LIST_SIZE])
+static void list_names(const char *names, const char *but, compare_fn compare, char out[static LIST_SIZE])
 {
     size_t used = 0;
     *out = '\0';
     for (const char *at = names; *at;) {
         size_t len = strcspn(at, ",");
         bool fits = used + len + sizeof(", , ...") <= LIST_SIZE;
-        if (!is_named(at, len, but)) {
+        if (!is_named(at, len, but, compare)) {
             used += (size_t)snprintf(
                 out + used, LIST_SIZE - used, "%s%.*s", used ? ", " : "", fits ? (int)len : 3, fits ? at : "...");
             if (!fits)
@@ -55,9 +57,10 @@ struct left {
 static struct left find_left(const struct cluster_snapshot *snapshot, const struct agent_status *agent)
 {
     struct left left = {.open = ""};
-    list_names(agent->left_accounts, snapshot->cluster.username, left.open);
-    list_names(agent->locked_accounts, snapshot->cluster.username, left.locked);
-    list_names(agent->left_databases, snapshot->cluster.database, left.databases);
+    /* "app" and "App" are two accounts, and may be one database (lower_case_table_names). */
+    list_names(agent->left_accounts, snapshot->cluster.username, strncmp, left.open);
+    list_names(agent->locked_accounts, snapshot->cluster.username, strncmp, left.locked);
+    list_names(agent->left_databases, snapshot->cluster.database, strncasecmp, left.databases);
     return left;
 }
 
