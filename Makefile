@@ -135,6 +135,9 @@ $(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(unit_src) $(itest_src))): $(BUILD)/%:
 endef
 $(foreach c,$(components),$(eval $(call link_tests,$(c))))
 
+# They start the agent as a process of its own: one built before would be tested in its place.
+$(filter $(BUILD)/agent/%,$(itest_bin)): | $(BUILD)/kube-mysql-agent $(hosted) $(zones)
+
 objects: $(call obj,$(filter-out $(fuzz_files),$(found)))  ## Compile everything, tests included, and link nothing
 unit-tests: $(unit_bin)
 integration-tests: $(itest_bin) $(hosted) $(zones)
