@@ -317,6 +317,30 @@ static void enter(const struct agent_rig *rig)
         _exit(93);
 }
 
+/* A server's /tmp is its own, as a pod's is: MariaDB names temporary tables there after its process, which is the first
+ * of its namespace in each rig, so two servers would take each other's. What it needs of this machine's /tmp stays. */
+static void take_own_tmp(const struct agent_rig *rig)
+{
+    _cleanup_(freep) char *build = xasprintf("%.*s", (int)(strrchr(rig->binary, '/') - rig->binary), rig->binary);
+    const char *const kept[] = {rig->dir, build, rig->plugin_dir};
+    int fds[ARRAY_LEN(kept)];
+    char from[64];
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        _exit(91);
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+        fds[i] = kept[i] && str_starts_with(kept[i], "/tmp/") ? open(kept[i], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777") < 0)
+        _exit(90);
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        if (fds[i] < 0)
+            continue;
+        snprintf(from, sizeof(from), "/proc/self/fd/%d", fds[i]);
+        if (fs_mkdir_all(kept[i], 0755, NULL) < 0 || mount(from, kept[i], NULL, MS_BIND | MS_REC, NULL) < 0)
+            _exit(89);
+    }
+}
+
 static void become(const struct agent_rig *rig, const char *command, char *const *argv)
 {
     _cleanup_(freep) char *log = xasprintf("%s/%s.log", rig->dir, command);
@@ -325,6 +349,8 @@ static void become(const struct agent_rig *rig, const char *command, char *const
 
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
+    if (str_eq(command, "server") || str_eq(command, "init"))
+        take_own_tmp(rig);
     if (rig->root)
         enter(rig);
     if (setgroups(0, NULL) < 0 || setgid(rig->gid) < 0 || setuid(rig->uid) < 0)
