@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016 # expanded later, by eval or in the pod
+# long
 # MariaDB: a volume too small for a copy of the data: said with both numbers before the first byte; a larger volume heals it.
 . e2e/replication-lib.sh
 exists storageclass small-fs || skip "this cluster has no storage class small-fs (volumes with a size of their own)"
@@ -9,8 +10,12 @@ cluster db mariadb '  replicas: 1
 wait_ready db 1
 # Not in the binary log, which would need as much again. What is left then is too little for writes, but reads and copies go on (agent/volume_room.h).
 sql db-mysql-0 'CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, filler LONGBLOB)'
-for ((row = 1; row < 750; row += 50)); do
-  sql db-mysql-0 "SET sql_log_bin = 0; INSERT INTO t SELECT seq, REPEAT(CHAR(65 + seq % 26), 500000) FROM seq_${row}_to_$((row + 49))" shop
+# Who writes so fast that ten seconds of it would fill the volume loses the connection, and what counts is the fastest of the last minute: so ten rows at a
+# time, then a minute of rest, then the last of them slowly.
+rows() { printf 'INSERT INTO t SELECT seq, REPEAT(CHAR(65 + seq %% 26), 500000) FROM seq_%d_to_%d; DO SLEEP(%s);' "$1" $(($1 + 9)) "$2"; }
+fill() { for ((row = $1; row < $2; row += 10)); do rows $row "$3"; done; }
+for part in "$(fill 1 300 0.5)" "$(fill 301 600 0.5)" 'DO SLEEP(50)' 'DO SLEEP(15)' "$(fill 601 710 2.5)"; do
+  sql db-mysql-0 "SET sql_log_bin = 0; $part" shop
 done
 
 say "too small: said, with both numbers, and nothing begun"
@@ -27,4 +32,4 @@ condition_is myc db Available True || fail "the primary does not serve"
 say "a larger volume heals it"
 kn patch myc db --type=merge -p '{"spec":{"storage":{"resources":{"requests":{"storage":"900Mi"}}}}}' > /dev/null
 wait_replicated db 2 180
-wait_until 20 "all rows" row_everywhere db 'SELECT COUNT(*) FROM shop.t' 750
+wait_until 20 "all rows" row_everywhere db 'SELECT COUNT(*) FROM shop.t' 710
