@@ -265,11 +265,25 @@ static bool set_is_unobserved(const struct cluster_snapshot *snapshot)
     return set && set->observed_generation < set->object.generation;
 }
 
+/* The worst of those that come by themselves: another one may be stuck. */
+static const struct cluster_member *find_starting(const struct report *report)
+{
+    const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
+    if (worst && !member_is_stuck(worst))
+        return worst;
+    for (int i = 0; i < report->snapshot->member_count; i++) {
+        const struct cluster_member *member = &report->snapshot->members[i];
+        if (is_wanted(report, member) && member_trouble_rank(member) != TROUBLE_NONE && !member_is_stuck(member))
+            return member;
+    }
+    return NULL;
+}
+
 static void set_progressing(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_decision *decision = report->decision;
-    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
+    const struct cluster_member *starting = find_starting(report);
     const struct cluster_member *leaving = find_leaving(report);
     char text[256] = "";
     if (snapshot->cluster.paused)
@@ -288,8 +302,8 @@ static void set_progressing(struct report *report)
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (cluster_data_is_lost(report->snapshot))
         set(report, CONDITION_PROGRESSING, false, "DataLost", DATA_LOST);
-    else if (unready && !member_is_stuck(unready))
-        set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", unready->name);
+    else if (starting)
+        set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", starting->name);
     else if (leaving)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
     else if (cluster_volumes_growing(snapshot, text, sizeof(text)))
