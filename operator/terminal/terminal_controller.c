@@ -10,6 +10,7 @@
 #include "common/tls.h"
 #include "operator/api/api_kinds.h"
 #include "operator/api/cluster_status.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/projections.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/plan/ownership.h"
@@ -130,9 +131,10 @@ static void set_conditions(const struct visit *visit, const struct pod_object *p
 }
 
 /* The cluster may come with the same apply, or have just been made. */
-static bool waits_for_cluster(const char *reason)
+static bool waits_for_cluster(const char *name)
 {
-    return str_eq(reason, "ClusterNotFound") || str_eq(reason, "WaitingForCluster");
+    enum condition_reason reason = reason_of_name(name);
+    return reason == REASON_CLUSTER_NOT_FOUND || reason == REASON_WAITING_FOR_CLUSTER;
 }
 
 static void set_ready_conditions(const struct visit *visit, struct terminal_status *status)
@@ -142,7 +144,7 @@ static void set_ready_conditions(const struct visit *visit, struct terminal_stat
     struct ready_reason accepted = ready_reason_of(&others, CONDITION_ACCEPTED, none);
     struct ready_reason available = ready_reason_of(&others, CONDITION_AVAILABLE, none);
     struct ready_view view = {.ready = accepted.holds ? available : accepted,
-        .reconciling = {false, "Settled", "nothing is being changed"},
+        .reconciling = {false, reason_name(REASON_SETTLED), "nothing is being changed"},
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
     bool waits = accepted.holds ? !available.holds : waits_for_cluster(accepted.reason);
     if (waits)
@@ -403,8 +405,8 @@ static void on_accounts_read(void *work, const struct kube_answer *answer, const
     }
     visit->password = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
     if (!visit->password)
-        refuse(visit, "WaitingForCluster", "spec.cluster: the accounts of MysqlCluster %s are not made yet",
-            visit->terminal.cluster_name);
+        refuse(visit, reason_name(REASON_WAITING_FOR_CLUSTER),
+            "spec.cluster: the accounts of MysqlCluster %s are not made yet", visit->terminal.cluster_name);
     phases_go_on(&visit->context.phases, visit->password ? VISIT_CA : VISIT_REPORT);
 }
 
@@ -528,13 +530,15 @@ static bool visit_is_accepted(struct visit *visit, const struct custom_object *o
     const struct custom_object *cluster = find_cluster(visit);
     const char *name = visit->terminal.cluster_name, *ns = visit->terminal.cluster_namespace;
     if (!cluster)
-        refuse(visit, "ClusterNotFound", "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name, ns);
+        refuse(visit, reason_name(REASON_CLUSTER_NOT_FOUND),
+            "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name, ns);
     else if (!namespace_is_allowed(cluster, visit->context.ns))
         refuse(visit, TERMINAL_NOT_ALLOWED,
             "spec.cluster.namespace: MysqlCluster %s/%s does not list namespace %s in its spec.terminalNamespaces", ns,
             name, visit->context.ns);
     else if (!read_config(visit, cluster))
-        refuse(visit, "WaitingForCluster", "spec.cluster: MysqlCluster %s/%s is not accepted yet", ns, name);
+        refuse(visit, reason_name(REASON_WAITING_FOR_CLUSTER), "spec.cluster: MysqlCluster %s/%s is not accepted yet",
+            ns, name);
     return str_empty(visit->reason);
 }
 

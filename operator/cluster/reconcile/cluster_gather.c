@@ -9,6 +9,7 @@
 #include "common/strbuf.h"
 #include "common/tls.h"
 #include "operator/api/backup_spec.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/mycnf.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/restore/restore_store.h"
@@ -85,7 +86,8 @@ static bool resolve_config(const struct cluster_sources *sources, struct cluster
     if (name) {
         const struct kube_object *object = find_config(sources, name);
         if (!object) {
-            not_accepted(snapshot, "ConfigNotFound", "spec.config.name: there is no MysqlConfig %s", name);
+            not_accepted(
+                snapshot, reason_name(REASON_CONFIG_NOT_FOUND), "spec.config.name: there is no MysqlConfig %s", name);
             return false;
         }
         named = custom_object_spec((const struct custom_object *)object);

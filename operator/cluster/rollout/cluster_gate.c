@@ -50,7 +50,7 @@ static bool is_older_than(const struct cluster_snapshot *snapshot, int64_t limit
 static void judge_pending(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct pod_object *pod = snapshot->check_pod;
-    bool is_told = !pod->scheduled && str_eq(pod->problem_reason, "Unschedulable");
+    bool is_told = !pod->scheduled && pod_reason_is_placement(pod->problem_reason);
     if (is_told && is_older_than(snapshot, CHECK_PLACE_MS, decision))
         refuse(decision, "Unschedulable", PLACE_PREFIX, pod->problem_message);
     else if (!is_told && !pod->scheduled && is_older_than(snapshot, CHECK_START_MS, decision))
@@ -77,7 +77,7 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
         refuse(decision, "ImageRejected", "spec.", pod->problem_message);
     else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
         refuse(decision, "ServerNotStarted", "the check pod: ", pod->problem_message + strlen(START_PREFIX));
-    else if (has_spoken(pod) && str_eq(pod->problem_reason, "OOMKilled"))
+    else if (has_spoken(pod) && pod_reason_is_memory(pod->problem_reason))
         refuse(decision, "MycnfRejected", "spec.mycnf: ",
             "the server takes more memory at its start than its container may have (resources.limits.memory)");
     else if (has_spoken(pod))

@@ -117,7 +117,7 @@ static const char *why_blocked(const struct cluster_snapshot *snapshot, const st
         return str_empty(member->refused) ? NULL : ROLL_REASON_UNMADE;
     if (!is_of_this_roll(snapshot, member))
         return NULL;
-    if (!pod->scheduled && str_eq(pod->problem_reason, "Unschedulable"))
+    if (!pod->scheduled && pod_reason_is_placement(pod->problem_reason))
         return ROLL_REASON_UNPLACED;
     return pod_reason_is_image(pod->problem_reason) ? ROLL_REASON_UNPULLED : NULL;
 }

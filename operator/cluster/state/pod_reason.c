@@ -32,3 +32,13 @@ bool pod_reason_is_container(const char *reason)
         "PreCreateHookError", "PostStartHookError", "StartError", "ContainerCannotRun", NULL};
     return is_listed(reasons, reason);
 }
+
+bool pod_reason_is_placement(const char *reason)
+{
+    return str_eq(reason, "Unschedulable");
+}
+
+bool pod_reason_is_memory(const char *reason)
+{
+    return str_eq(reason, "OOMKilled");
+}

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "common/json_fields.h"
 #include "operator/api/archive_status.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/drill_status.h"
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/desired/cluster_volumes.h"
@@ -237,7 +238,7 @@ static void set_accepted(struct report *report)
     else if (refused_object(report))
         set(report, CONDITION_ACCEPTED, false, refused_object(report), "%s", report->outcome->error->message);
     else if (user_password_problem(snapshot, text, sizeof(text)))
-        set(report, CONDITION_ACCEPTED, false, "SecretMissing", "%s", text);
+        set(report, CONDITION_ACCEPTED, false, reason_name(REASON_SECRET_MISSING), "%s", text);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
     else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)
@@ -289,27 +290,28 @@ static void set_progressing(struct report *report)
     if (snapshot->cluster.paused)
         set(report, CONDITION_PROGRESSING, false, "Paused", "spec.paused is true");
     else if (!snapshot->usable)
-        set(report, CONDITION_PROGRESSING, false, "NotAccepted", "nothing is changed until the spec is accepted");
+        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_NOT_ACCEPTED),
+            "nothing is changed until the spec is accepted");
     else if (report->outcome->error)
-        set(report, CONDITION_PROGRESSING, true, "Retrying", "%s", report->outcome->error->message);
+        set(report, CONDITION_PROGRESSING, true, reason_name(REASON_RETRYING), "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_PROGRESSING, true, "Checking", "%s%s",
             str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message,
             cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     else if (decision->gate == GATE_OPEN &&
         (decision->rolling || decision->taking_up || !report->complete || set_is_unobserved(snapshot)))
-        set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : "Applying", "%s",
+        set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : reason_name(REASON_APPLYING), "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (cluster_data_is_lost(report->snapshot))
-        set(report, CONDITION_PROGRESSING, false, "DataLost", DATA_LOST);
+        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_DATA_LOST), DATA_LOST);
     else if (starting)
-        set(report, CONDITION_PROGRESSING, true, "Starting", "%s is starting", starting->name);
+        set(report, CONDITION_PROGRESSING, true, reason_name(REASON_STARTING), "%s is starting", starting->name);
     else if (leaving)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
     else if (cluster_volumes_growing(snapshot, text, sizeof(text)))
         set(report, CONDITION_PROGRESSING, true, "GrowingVolumes", "%s", text);
     else
-        set(report, CONDITION_PROGRESSING, false, "Settled", "nothing is being changed");
+        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_SETTLED), "nothing is being changed");
 }
 
 /* What holds up the first one is told, too. */
@@ -319,8 +321,8 @@ static void set_no_primary(struct report *report)
     char message[MEMBER_MESSAGE_SIZE] = "";
     if (worst && member_is_stuck(worst))
         instance_message(worst, message, sizeof(message));
-    set(report, CONDITION_AVAILABLE, false, "NoPrimary", "no member is primary yet%s%s%s%s", *message ? "; " : "",
-        *message ? worst->name : "", *message ? ": " : "", message);
+    set(report, CONDITION_AVAILABLE, false, reason_name(REASON_NO_PRIMARY), "no member is primary yet%s%s%s%s",
+        *message ? "; " : "", *message ? worst->name : "", *message ? ": " : "", message);
 }
 
 static void set_available(struct report *report)
@@ -329,7 +331,7 @@ static void set_available(struct report *report)
     const struct cluster_member *primary = cluster_primary(snapshot);
     char message[MEMBER_MESSAGE_SIZE] = "";
     if (report->wanted == 0 && snapshot->usable)
-        set(report, CONDITION_AVAILABLE, false, "Hibernated", "spec.replicas is 0; the data is kept");
+        set(report, CONDITION_AVAILABLE, false, reason_name(REASON_HIBERNATED), "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
         set(report, CONDITION_AVAILABLE, true, "PrimaryReady", "%s serves%s", primary->name,
             member_is_closed_for_room(snapshot, primary) ? " reads; VolumeFull says why it takes no writes"
@@ -337,8 +339,8 @@ static void set_available(struct report *report)
                                                          : "");
     else if (primary) {
         instance_message(primary, message, sizeof(message));
-        set(report, CONDITION_AVAILABLE, false, "PrimaryNotReady", "%s is not ready%s%s", primary->name,
-            *message ? ": " : "", message);
+        set(report, CONDITION_AVAILABLE, false, reason_name(REASON_PRIMARY_NOT_READY), "%s is not ready%s%s",
+            primary->name, *message ? ": " : "", message);
     } else
         set_no_primary(report);
 }
@@ -389,12 +391,14 @@ static void set_healthy(struct report *report)
     const struct cluster_member *primary = cluster_primary(report->snapshot);
     char message[MEMBER_MESSAGE_SIZE] = "";
     if (!report->snapshot->usable && report->wanted == 0)
-        set(report, CONDITION_HEALTHY, false, "NotAccepted", "there is nothing until the spec is accepted");
+        set(report, CONDITION_HEALTHY, false, reason_name(REASON_NOT_ACCEPTED),
+            "there is nothing until the spec is accepted");
     else if (unready) {
         instance_message(unready, message, sizeof(message));
         const char *reason = member_trouble_reason(unready);
-        set(report, CONDITION_HEALTHY, false, reason ? reason : "MemberNotReady", "%d of %d members are ready; %s%s%s",
-            report->ready, report->wanted, unready->name, *message ? ": " : " is not", message);
+        set(report, CONDITION_HEALTHY, false, reason ? reason : reason_name(REASON_MEMBER_NOT_READY),
+            "%d of %d members are ready; %s%s%s", report->ready, report->wanted, unready->name,
+            *message ? ": " : " is not", message);
     } else if (primary && member_commits_wait(primary))
         set(report, CONDITION_HEALTHY, false, "WritesBlocked", "commits on %s wait for acknowledgements", primary->name);
     else if (ailing)
@@ -402,7 +406,7 @@ static void set_healthy(struct report *report)
     else if (find_carried_problem(report))
         return; /* the condition stays until the member has spoken */
     else if (report->wanted > 0 && !primary)
-        set(report, CONDITION_HEALTHY, false, "NoPrimary", "no member is primary yet");
+        set(report, CONDITION_HEALTHY, false, reason_name(REASON_NO_PRIMARY), "no member is primary yet");
     else
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
 }
@@ -477,7 +481,7 @@ static void set_storage_resized(struct report *report)
         set(report, CONDITION_STORAGE_RESIZED, false, "Refused", "spec.storage.resources.requests.storage: %s",
             outcome->error->message);
     else if (cluster_volumes_growing(report->snapshot, text, sizeof(text)))
-        set(report, CONDITION_STORAGE_RESIZED, false, "Growing", "%s", text);
+        set(report, CONDITION_STORAGE_RESIZED, false, reason_name(REASON_GROWING), "%s", text);
     else
         kube_conditions_remove(&report->status->conditions, CONDITION_STORAGE_RESIZED);
 }
@@ -606,7 +610,7 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
     const struct mysql_cluster *cluster = &snapshot->cluster;
     const struct cluster_secrets_facts *secrets = &snapshot->secrets;
     const char *rest = !snapshot->usable && has_pods(snapshot) ? "; until then the members are led as they are" : "";
-    if (str_eq(snapshot->reason, "ConfigNotFound"))
+    if (reason_of_name(snapshot->reason) == REASON_CONFIG_NOT_FOUND)
         put_text(out, size, "make the MysqlConfig that spec.config.name names, or name another: %s%s",
             snapshot->message, rest);
     else if (!str_empty(snapshot->reason))

@@ -6,13 +6,10 @@
 #include <strings.h>
 
 #include "common/strbuf.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/names.h"
 #include "operator/cluster/state/member_view.h"
 
-#define REASON_NOT_APPLIED "NotAppliedYet"
-#define REASON_CAN_ENTER "CanEnter"
-#define REASON_LOCKED "Locked"
-#define REASON_DATABASES "DatabasesLeft"
 /* A message names so many bytes of each. */
 #define LIST_SIZE 100
 #define HOW_TO_LOCK "annotation " ANNOTATION_LOCK_LEFT_ACCOUNTS "=true"
@@ -122,10 +119,10 @@ void cluster_report_left(const struct cluster_snapshot *snapshot, struct cluster
     if (!applied)
         say_pending(snapshot, agent, &text);
     say_left(snapshot, &left, &text);
-    const char *reason = !applied ? REASON_NOT_APPLIED
-        : *left.open              ? REASON_CAN_ENTER
-        : *left.locked            ? REASON_LOCKED
-                                  : REASON_DATABASES;
+    const char *reason = !applied ? reason_name(REASON_NOT_APPLIED_YET)
+        : *left.open              ? "CanEnter"
+        : *left.locked            ? reason_name(REASON_LOCKED)
+                                  : reason_name(REASON_DATABASES_LEFT);
     if (text.len == 0)
         kube_conditions_remove(&status->conditions, CONDITION_ACCOUNTS_LEFT);
     else

@@ -3,14 +3,11 @@
 
 #include "operator/cluster/status/cluster_report_ready.h"
 
+#include "operator/api/condition_reason.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_roles.h"
-
-#define REASON_NOT_ACCEPTED "NotAccepted"
-#define REASON_APPLYING "Applying"
-#define REASON_ROLLED_BACK "RolledBack"
 
 struct view {
     const struct cluster_snapshot *snapshot;
@@ -21,16 +18,17 @@ struct view {
 };
 
 /* Accepted=False for these ends by itself as soon as somebody has made the other object, maybe with the same apply. */
-static bool is_awaited(const char *reason)
+static bool is_awaited(const char *name)
 {
-    return str_eq(reason, "ConfigNotFound") || str_eq(reason, "SecretMissing");
+    enum condition_reason reason = reason_of_name(name);
+    return reason == REASON_CONFIG_NOT_FOUND || reason == REASON_SECRET_MISSING;
 }
 
 static bool was_applied(const struct view *view)
 {
-    return view->last && view->last->observed_generation == view->snapshot->generation &&
-        !str_eq(view->last->reason, REASON_APPLYING) && !str_eq(view->last->reason, REASON_ROLLED_BACK) &&
-        !str_eq(view->last->reason, REASON_NOT_ACCEPTED);
+    enum condition_reason reason = reason_of(view->last);
+    return view->last && view->last->observed_generation == view->snapshot->generation && reason != REASON_APPLYING &&
+        reason != REASON_ROLLED_BACK && reason != REASON_NOT_ACCEPTED;
 }
 
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
@@ -57,13 +55,13 @@ static struct ready_reason not_applied(const struct view *view)
     struct ready_reason none = {false, "", ""};
     struct ready_reason accepted = ready_reason_of(view->conditions, CONDITION_ACCEPTED, none);
     if (!accepted.holds)
-        return (struct ready_reason){false, REASON_NOT_ACCEPTED, accepted.message};
+        return (struct ready_reason){false, reason_name(REASON_NOT_ACCEPTED), accepted.message};
     struct ready_reason rolled = ready_reason_of(view->conditions, CONDITION_ROLLED_BACK, none);
     if (rolled.holds)
-        return (struct ready_reason){false, REASON_ROLLED_BACK, rolled.message};
+        return (struct ready_reason){false, reason_name(REASON_ROLLED_BACK), rolled.message};
     struct ready_reason progress = ready_reason_of(view->conditions, CONDITION_PROGRESSING, none);
-    return (struct ready_reason){
-        false, REASON_APPLYING, progress.holds ? progress.message : "what the spec wants is not in force yet"};
+    return (struct ready_reason){false, reason_name(REASON_APPLYING),
+        progress.holds ? progress.message : "what the spec wants is not in force yet"};
 }
 
 /* Whether the primary takes writes. */
@@ -74,14 +72,15 @@ static struct ready_reason writes(const struct view *view)
     const struct ready_reason good = {true, "TakesWrites", "the primary takes writes"};
     bool was_ready = view->last && view->last->status == KUBE_CONDITION_TRUE;
     if (!primary)
-        return (struct ready_reason){false, "NoPrimary", "no member is primary yet"};
+        return (struct ready_reason){false, reason_name(REASON_NO_PRIMARY), "no member is primary yet"};
     if (cluster_epoch_spreads(snapshot) && was_ready)
         return good;
     if (copy_close_is_under_way(snapshot))
         return (struct ready_reason){
             false, "WritesBlocked", "the primary is closed for writes; WritesBlocked says more"};
     if (!cluster_member_is_ready(primary) || (member_speaks(primary) && !member_is_open(snapshot, primary)))
-        return (struct ready_reason){false, "PrimaryNotReady", "the primary takes no writes; Available says more"};
+        return (struct ready_reason){
+            false, reason_name(REASON_PRIMARY_NOT_READY), "the primary takes no writes; Available says more"};
     if (!member_speaks(primary) && !was_ready)
         return (struct ready_reason){false, "PrimarySilent", "the primary's agent is not heard yet"};
     if (member_is_closed_for_room(snapshot, primary))
@@ -99,7 +98,7 @@ static struct ready_reason ready(const struct view *view)
     if (!cluster->paused && !is_applied(view))
         return not_applied(view);
     if (sleeps && !has_pods(view->snapshot))
-        return (struct ready_reason){true, "Hibernated", "spec.replicas is 0; the data is kept"};
+        return (struct ready_reason){true, reason_name(REASON_HIBERNATED), "spec.replicas is 0; the data is kept"};
     if (sleeps && !cluster->paused)
         return (struct ready_reason){false, "Hibernating", "members are being stopped"};
     return writes(view);
@@ -116,9 +115,9 @@ static struct ready_reason stalled(const struct view *view)
         return (struct ready_reason){true, accepted.reason, accepted.message};
     const struct kube_condition *rolled = kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK);
     if (rolled)
-        return (struct ready_reason){
-            true, rolled->status == KUBE_CONDITION_TRUE ? REASON_ROLLED_BACK : rolled->reason, rolled->message};
-    if (progress && str_eq(progress->reason, "DataLost"))
+        return (struct ready_reason){true,
+            rolled->status == KUBE_CONDITION_TRUE ? reason_name(REASON_ROLLED_BACK) : rolled->reason, rolled->message};
+    if (reason_of(progress) == REASON_DATA_LOST)
         return (struct ready_reason){true, progress->reason, progress->message};
     return conflict.holds ? conflict : none;
 }
@@ -129,7 +128,8 @@ static struct ready_reason reconciling(const struct view *view)
         ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
     if (!accepted.holds && !view->snapshot->cluster.paused)
         return (struct ready_reason){true, accepted.reason, accepted.message};
-    return ready_reason_of(view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, "Settled", ""});
+    return ready_reason_of(
+        view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, reason_name(REASON_SETTLED), ""});
 }
 
 /* The condition that says what is missing; NULL: nothing is. */

@@ -3,6 +3,7 @@
 
 #include "operator/cluster/status/cluster_report_roles.h"
 
+#include "operator/api/condition_reason.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/reigns.h"
@@ -154,10 +155,11 @@ static void set_replicated(const struct cluster_snapshot *snapshot, struct clust
     if (replicas < 1)
         kube_conditions_remove(&status->conditions, CONDITION_REPLICATED);
     else if (!cluster_primary(snapshot))
-        set(snapshot, status, CONDITION_REPLICATED, false, "NoPrimary", "no member is primary yet");
+        set(snapshot, status, CONDITION_REPLICATED, false, reason_name(REASON_NO_PRIMARY), "no member is primary yet");
     else if (ailing)
-        set(snapshot, status, CONDITION_REPLICATED, false, "ReplicaNotFollowing", "%d of %d replicas follow; %s: %s%s",
-            cluster_follower_count(snapshot), replicas, ailing->name, why_it_does_not_follow(snapshot, ailing),
+        set(snapshot, status, CONDITION_REPLICATED, false, reason_name(REASON_REPLICA_NOT_FOLLOWING),
+            "%d of %d replicas follow; %s: %s%s", cluster_follower_count(snapshot), replicas, ailing->name,
+            why_it_does_not_follow(snapshot, ailing),
             opening_holds_alone(snapshot, cluster_primary(snapshot))
                 ? "; no other member that answers holds the last transactions of the primary"
                 : "");

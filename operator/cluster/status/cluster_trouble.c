@@ -149,10 +149,10 @@ static bool say_remedy(
     else if (pod_reason_is_container(pod_reason(member)))
         snprintf(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
-    else if (str_eq(pod_reason(member), "Unschedulable"))
+    else if (pod_reason_is_placement(pod_reason(member)))
         snprintf(
             out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less", member->name);
-    else if (str_eq(pod_reason(member), "OOMKilled") && str_eq(pod->problem_container, CONTAINER_MYSQL))
+    else if (pod_reason_is_memory(pod_reason(member)) && str_eq(pod->problem_container, CONTAINER_MYSQL))
         remedy_memory(snapshot, out, size);
     else
         return false;

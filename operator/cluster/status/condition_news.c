@@ -3,7 +3,10 @@
 
 #include "operator/cluster/status/condition_news.h"
 
+#include "operator/api/condition_reason.h"
+#include "operator/api/final_backup_status.h"
 #include "operator/api/ready_conditions.h"
+#include "operator/api/restore_status.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_trouble.h"
@@ -17,28 +20,46 @@ static bool good_when_false(const char *type)
         str_eq(type, CONDITION_PASSWORD_SUSPECT) || str_eq(type, CONDITION_ACCOUNTS_LEFT);
 }
 
+/* Their reasons are phases. */
+static bool is_of_phase_under_way(const struct kube_condition *condition)
+{
+    const struct {
+        const char *type, *phase;
+    } phases[] = {
+        {CONDITION_RESTORED, restore_phase_names[RESTORE_PHASE_RESOLVING]},
+        {CONDITION_RESTORED, restore_phase_names[RESTORE_PHASE_RESTORING]},
+        {CONDITION_FINAL_BACKUP, final_backup_phase_names[FINAL_BACKUP_CLOSING]},
+        {CONDITION_FINAL_BACKUP, final_backup_phase_names[FINAL_BACKUP_RUNNING]},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        if (str_eq(condition->type, phases[i].type) && str_eq(condition->reason, phases[i].phase))
+            return true;
+    }
+    return false;
+}
+
 /* Work in progress is news, but nothing to warn of. */
 static bool is_bad(const struct kube_condition *condition)
 {
     static const struct {
-        const char *type, *reason;
+        const char *type;
+        enum condition_reason reason;
     } work[] = {
-        {CONDITION_RESTORED, "Resolving"},
-        {CONDITION_RESTORED, "Restoring"},
-        {CONDITION_FINAL_BACKUP, "Closing"},
-        {CONDITION_FINAL_BACKUP, "Running"},
-        {CONDITION_STORAGE_RESIZED, "Growing"},
-        {CONDITION_AVAILABLE, "Hibernated"},
-        {CONDITION_ACCOUNTS_LEFT, "NotAppliedYet"},
-        {CONDITION_ACCOUNTS_LEFT, "Locked"},
-        {CONDITION_ACCOUNTS_LEFT, "DatabasesLeft"},
+        {CONDITION_STORAGE_RESIZED, REASON_GROWING},
+        {CONDITION_AVAILABLE, REASON_HIBERNATED},
+        {CONDITION_ACCOUNTS_LEFT, REASON_NOT_APPLIED_YET},
+        {CONDITION_ACCOUNTS_LEFT, REASON_LOCKED},
+        {CONDITION_ACCOUNTS_LEFT, REASON_DATABASES_LEFT},
     };
+    enum condition_reason reason = reason_of(condition);
     if (str_eq(condition->type, CONDITION_PROGRESSING))
-        return str_eq(condition->reason, "Retrying") || str_eq(condition->reason, "DataLost");
+        return reason == REASON_RETRYING || reason == REASON_DATA_LOST;
     for (size_t i = 0; i < ARRAY_LEN(work); i++) {
-        if (str_eq(condition->type, work[i].type) && str_eq(condition->reason, work[i].reason))
+        if (str_eq(condition->type, work[i].type) && reason == work[i].reason)
             return false;
     }
+    if (is_of_phase_under_way(condition))
+        return false;
     if (str_eq(condition->type, CONDITION_ROLLED_BACK))
         return true;
     return condition->status == (good_when_false(condition->type) ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE);
@@ -53,9 +74,9 @@ static bool is_small_talk(const struct kube_condition *condition)
         if (str_eq(condition->type, summaries[i]))
             return true;
     }
+    enum condition_reason reason = reason_of(condition);
     return str_eq(condition->type, CONDITION_PROGRESSING) &&
-        (str_eq(condition->reason, "Applying") || str_eq(condition->reason, "Starting") ||
-            str_eq(condition->reason, "Settled"));
+        (reason == REASON_APPLYING || reason == REASON_STARTING || reason == REASON_SETTLED);
 }
 
 /* ---- members that come and go ---- */
@@ -102,17 +123,18 @@ static bool comes_by_itself(const struct cluster_snapshot *snapshot)
 static bool is_of_missing_members(const struct kube_condition *condition)
 {
     static const struct {
-        const char *type, *reason;
+        const char *type;
+        enum condition_reason reason;
     } missing[] = {
-        {CONDITION_AVAILABLE, "NoPrimary"},
-        {CONDITION_AVAILABLE, "PrimaryNotReady"},
-        {CONDITION_HEALTHY, "NoPrimary"},
-        {CONDITION_HEALTHY, "MemberNotReady"},
-        {CONDITION_REPLICATED, "NoPrimary"},
-        {CONDITION_REPLICATED, "ReplicaNotFollowing"},
+        {CONDITION_AVAILABLE, REASON_NO_PRIMARY},
+        {CONDITION_AVAILABLE, REASON_PRIMARY_NOT_READY},
+        {CONDITION_HEALTHY, REASON_NO_PRIMARY},
+        {CONDITION_HEALTHY, REASON_MEMBER_NOT_READY},
+        {CONDITION_REPLICATED, REASON_NO_PRIMARY},
+        {CONDITION_REPLICATED, REASON_REPLICA_NOT_FOLLOWING},
     };
     for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
-        if (str_eq(condition->type, missing[i].type) && str_eq(condition->reason, missing[i].reason))
+        if (str_eq(condition->type, missing[i].type) && reason_of(condition) == missing[i].reason)
             return true;
     }
     return false;

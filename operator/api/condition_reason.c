@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/api/condition_reason.h"
+
+static const char *const names[REASON_COUNT] = {
+    [REASON_OTHER] = "",
+    [REASON_NOT_ACCEPTED] = "NotAccepted",
+    [REASON_CONFIG_NOT_FOUND] = "ConfigNotFound",
+    [REASON_SECRET_MISSING] = "SecretMissing",
+    [REASON_CLUSTER_NOT_FOUND] = "ClusterNotFound",
+    [REASON_WAITING_FOR_CLUSTER] = "WaitingForCluster",
+    [REASON_RETRYING] = "Retrying",
+    [REASON_APPLYING] = "Applying",
+    [REASON_STARTING] = "Starting",
+    [REASON_SETTLED] = "Settled",
+    [REASON_DATA_LOST] = "DataLost",
+    [REASON_ROLLED_BACK] = "RolledBack",
+    [REASON_HIBERNATED] = "Hibernated",
+    [REASON_NO_PRIMARY] = "NoPrimary",
+    [REASON_PRIMARY_NOT_READY] = "PrimaryNotReady",
+    [REASON_MEMBER_NOT_READY] = "MemberNotReady",
+    [REASON_REPLICA_NOT_FOLLOWING] = "ReplicaNotFollowing",
+    [REASON_GROWING] = "Growing",
+    [REASON_NOT_APPLIED_YET] = "NotAppliedYet",
+    [REASON_LOCKED] = "Locked",
+    [REASON_DATABASES_LEFT] = "DatabasesLeft",
+};
+
+const char *reason_name(enum condition_reason reason)
+{
+    return names[reason];
+}
+
+enum condition_reason reason_of_name(const char *name)
+{
+    for (int reason = REASON_OTHER + 1; reason < REASON_COUNT; reason++) {
+        if (str_eq(name, names[reason]))
+            return (enum condition_reason)reason;
+    }
+    return REASON_OTHER;
+}
+
+enum condition_reason reason_of(const struct kube_condition *condition)
+{
+    return condition ? reason_of_name(condition->reason) : REASON_OTHER;
+}

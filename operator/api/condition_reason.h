@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * condition_reason.h: the reasons of conditions by which something is decided later, as values. Pure.
+ *
+ * A condition keeps its reason as text, since many have it from elsewhere (a problem of an agent's, a word of a
+ * kubelet's, the name of an error), and nothing is decided by those. Reasons of restores and final backups have tables
+ * of their own (restore_status.h, in_place_status.h, final_backup_status.h).
+ */
+#ifndef KM_CONDITION_REASON_H
+#define KM_CONDITION_REASON_H
+
+#include "common/base.h"
+
+#include "operator/kube/kube_condition.h"
+
+enum condition_reason {
+    REASON_OTHER, /* none of these; so is one that another version has written and this one does not know */
+    REASON_NOT_ACCEPTED,
+    REASON_CONFIG_NOT_FOUND,
+    REASON_SECRET_MISSING,
+    REASON_CLUSTER_NOT_FOUND,
+    REASON_WAITING_FOR_CLUSTER,
+    REASON_RETRYING,
+    REASON_APPLYING,
+    REASON_STARTING,
+    REASON_SETTLED,
+    REASON_DATA_LOST,
+    REASON_ROLLED_BACK,
+    REASON_HIBERNATED,
+    REASON_NO_PRIMARY,
+    REASON_PRIMARY_NOT_READY,
+    REASON_MEMBER_NOT_READY,
+    REASON_REPLICA_NOT_FOLLOWING,
+    REASON_GROWING,
+    REASON_NOT_APPLIED_YET,
+    REASON_LOCKED,
+    REASON_DATABASES_LEFT,
+    REASON_COUNT
+};
+
+/* As it stands in a condition: "NoPrimary". Static; "" of REASON_OTHER. */
+const char *reason_name(enum condition_reason reason);
+/* NULL and "" are REASON_OTHER. */
+enum condition_reason reason_of_name(const char *name);
+/* NULL: there is no such condition. */
+enum condition_reason reason_of(const struct kube_condition *condition);
+
+#endif
