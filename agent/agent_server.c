@@ -121,12 +121,18 @@ static const struct http_route plain_routes[] = {
 static void hear(struct agent_server *server, struct http_exchange *exchange, const char *member)
 {
     const char *as_of = http_exchange_query(exchange, "asOf");
+    struct others_word word = {
+        .is_short = str_eq(http_exchange_query(exchange, "room"), "short"),
+        .is_last = str_eq(http_exchange_query(exchange, "floor"), "last"),
+        .pause_ms = (uint32_t)strtoul(str_or_empty(http_exchange_query(exchange, "again")), NULL, 10),
+    };
 
     if (as_of)
         role_keeper_heard(server->view->roles, member, strtoll(as_of, NULL, 10));
     if (!str_empty(member))
-        role_keeper_heard_room(server->view->roles, member, str_eq(http_exchange_query(exchange, "room"), "short"),
-            str_eq(http_exchange_query(exchange, "floor"), "last"));
+        role_keeper_heard_room(server->view->roles, member, &word);
+    if (member && !str_eq(http_exchange_query(exchange, "lag"), "stream"))
+        role_keeper_heard_row_reader(server->view->roles);
 }
 
 /* Members have certificates of the same CA, and databases run in their pods: only the operator is served. */

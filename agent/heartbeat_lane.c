@@ -3,10 +3,13 @@
 
 #include "agent/heartbeat_lane.h"
 
+#include "agent/beat_rest.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/session.h"
+#include "agent/volume_try.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/hashmap.h"
 #include "common/worker.h"
 
 #define BEAT_CONNECT_TIMEOUT_S 2
@@ -17,15 +20,18 @@
 struct heartbeat_lane {
     struct worker *worker;
     struct loop_timer timer;
+    const struct agent_paths *paths;
     struct session_options options;
     struct beat_state *beat;
     void (*fn)(void *arg);
     void *arg;
-    uint64_t epoch;
     struct own_commits own;
+    struct beat_wish wish;
+    bool begins; /* beats were not wanted before */
     /* From submit to done these belong to the thread. */
     struct session *session;
-    uint64_t job_epoch;
+    struct beat_wish job;
+    struct beat_rest rest;
     struct error error;
 };
 
@@ -58,7 +64,7 @@ static int write_beat(struct heartbeat_lane *lane, struct error *err)
 
     snprintf(sql, sizeof(sql),
         "REPLACE INTO " HEARTBEAT_TABLE " SELECT 1, %llu, %lld FROM DUAL WHERE @@global.read_only = 0",
-        (unsigned long long)lane->job_epoch, (long long)clock_realtime_us());
+        (unsigned long long)lane->job.epoch, (long long)clock_realtime_us());
     return commit(lane, sql, err);
 }
 
@@ -100,6 +106,68 @@ static int write_or_make(struct heartbeat_lane *lane, struct error *err)
     return write_beat(lane, err);
 }
 
+static void take_position(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct beat_look *look = arg;
+
+    UNUSED(names);
+    if (count < 1 || !values[0])
+        return;
+    look->known = true;
+    look->position = hash64(HASH64_INIT, values[0], strlen(values[0]));
+}
+
+static void take_prepares(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    if (count > 1 && values[1])
+        *(uint64_t *)arg = strtoull(values[1], NULL, 10);
+}
+
+/* A server without such a variable is never at rest. */
+static int look_at_server(const struct heartbeat_lane *lane, struct beat_look *ret, struct error *err)
+{
+    bool mariadb = lane->job.family == AGENT_FLAVOUR_MARIADB;
+    const char *position = mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
+    struct error failure = ERROR_INIT;
+
+    *ret = (struct beat_look){0};
+    if ((session_query(lane->session, position, take_position, ret, &failure) == 0 &&
+            session_query(lane->session, "SHOW GLOBAL STATUS LIKE 'Handler_prepare'", take_prepares, &ret->prepares,
+                &failure) == 0) ||
+        failure.kind == ERROR_DATABASE)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
+}
+
+static int write_row(struct heartbeat_lane *lane, const struct beat_look *before, int64_t now_ms, struct error *err)
+{
+    struct beat_look after = {0};
+
+    if (write_or_make(lane, err) < 0)
+        return -1;
+    /* role_close knows the session by its database. */
+    (void)(session_exec(lane->session, "USE " HEARTBEAT_DATABASE, NULL) == 0);
+    if (look_at_server(lane, &after, err) < 0)
+        return -1;
+    beat_rest_note_row(&lane->rest, before, &after, now_ms);
+    return 0;
+}
+
+static int beat(struct heartbeat_lane *lane, struct error *err)
+{
+    struct beat_look look = {0};
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (look_at_server(lane, &look, err) < 0)
+        return -1;
+    if (!beat_rest_wants_row(&lane->rest, &look, lane->job.may_rest, now_ms) && volume_try(lane->paths, NULL) == 0)
+        return 0;
+    return write_row(lane, &look, now_ms, err);
+}
+
 static void run(void *arg)
 {
     struct heartbeat_lane *lane = arg;
@@ -109,12 +177,10 @@ static void run(void *arg)
         lane->session = open_session(lane, &lane->error);
     if (!lane->session)
         return;
-    /* role_close knows the session by its database. */
-    if (write_or_make(lane, &lane->error) == 0)
-        (void)(session_exec(lane->session, "USE " HEARTBEAT_DATABASE, NULL) == 0);
-    if (session_is_broken(lane->session) || lane->error.kind != ERROR_NONE) {
+    if (beat(lane, &lane->error) < 0 || session_is_broken(lane->session)) {
         session_close(lane->session);
         lane->session = NULL;
+        lane->rest = (struct beat_rest){0};
     }
 }
 
@@ -142,20 +208,24 @@ static void on_timer(void *arg)
     lane->beat->started_ms = clock_monotonic_ms();
     if (!lane->beat->blocked_since_ms)
         lane->beat->blocked_since_ms = lane->beat->started_ms;
-    lane->job_epoch = lane->epoch;
+    if (lane->begins || lane->job.epoch != lane->wish.epoch)
+        lane->rest = (struct beat_rest){0};
+    lane->begins = false;
+    lane->job = lane->wish;
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one at a time cannot fill the queue */
 }
 
-struct heartbeat_lane *heartbeat_lane_new(
-    struct loop *loop, const char *socket, const char *user, struct beat_state *beat, void (*fn)(void *arg), void *arg)
+struct heartbeat_lane *heartbeat_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
+    struct beat_state *beat, void (*fn)(void *arg), void *arg)
 {
     struct heartbeat_lane *lane = xnew(struct heartbeat_lane);
 
     lane->worker = worker_new(loop, "heartbeat");
     loop_timer_init(&lane->timer, loop, on_timer, lane);
+    lane->paths = paths;
     lane->options = (struct session_options){
-        .socket = socket,
+        .socket = paths->socket,
         .user = user,
         .connect_timeout_s = BEAT_CONNECT_TIMEOUT_S,
         .io_timeout_s = BEAT_IO_TIMEOUT_S,
@@ -166,16 +236,19 @@ struct heartbeat_lane *heartbeat_lane_new(
     return lane;
 }
 
-void heartbeat_lane_beat(struct heartbeat_lane *lane, uint64_t epoch)
+void heartbeat_lane_beat(struct heartbeat_lane *lane, const struct beat_wish *wish)
 {
-    lane->epoch = epoch;
-    if (lane->beat->wanted)
+    bool needs_row = lane->wish.may_rest && !wish->may_rest;
+
+    lane->wish = *wish;
+    if (lane->beat->wanted && !needs_row)
         return;
+    lane->begins = lane->begins || !lane->beat->wanted;
     lane->beat->wanted = true;
     loop_timer_arm(&lane->timer, 0);
 }
 
-void heartbeat_lane_rest(struct heartbeat_lane *lane)
+void heartbeat_lane_stop(struct heartbeat_lane *lane)
 {
     lane->beat->wanted = false;
     lane->beat->blocked_since_ms = 0;

@@ -140,7 +140,7 @@ struct stream_view {
     /* In this connection the source has had nothing to send. Before that, it may send heartbeats for what it skips
      * because this member has it. */
     bool was_idle;
-    int64_t even_ms; /* all that the source had then is executed here; 0: not known of any time */
+    int64_t even_ms; /* all that the source, if it was open, had then is executed here; 0: not known of any time */
 };
 
 /* The server said for how long it runs, between two times of ours. */
@@ -158,6 +158,7 @@ struct beat_state {
     int64_t locked_ms;        /* latest look that found it waiting for a lock of somebody else */
     int64_t waited_ms;        /* latest look that found commits waiting for acknowledgements */
     int64_t log_ms;           /* latest look that found the binary log being written meanwhile (log_watch.h) */
+    int64_t row_reader_ms;    /* latest question of a member that judges its lag by the row alone; 0: none */
     bool log_wanted;          /* binary logs are archived: the newest one is looked at in any case */
     uint64_t log_file;        /* identifies the newest binary log; 0: not known */
     struct error error;

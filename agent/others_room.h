@@ -19,13 +19,27 @@ struct others_room {
     struct {
         uint64_t who; /* hash of its name */
         int64_t ms;   /* 0: nobody */
+        uint32_t pause_ms;
         bool is_short, is_last;
     } members[OTHERS_ROOM_MAX];
 };
 
-void others_room_note(struct others_room *room, const char *name, bool is_short, bool is_last, int64_t now_ms);
+/* Each says after how long it asks again: one that has not, and not for OTHERS_LATE_MS more, or for half of that time,
+ * is missed, until it counts as gone. */
+#define OTHERS_PAUSE_MS 1000 /* of one that does not say it */
+#define OTHERS_LATE_MS 300
+#define OTHERS_GONE_MS 10000
+
+struct others_word {
+    bool is_short, is_last;
+    uint32_t pause_ms; /* after how long it asks again; 0: it does not say */
+};
+
+void others_room_note(struct others_room *room, const char *name, const struct others_word *word, int64_t now_ms);
 /* Replicas that have room. */
 uint32_t others_room_count(const struct others_room *room, int64_t now_ms);
+/* One that asked has just fallen silent: it may be cut off. */
+bool others_room_misses(const struct others_room *room, int64_t now_ms);
 /* Somebody is short of it, and fewer than `acks` (0 counts as 1) others have some. */
 bool others_room_lacks(const struct others_room *room, uint32_t acks, int64_t now_ms);
 /* Likewise, of those that have hardly any. */

@@ -433,14 +433,17 @@ static bool is_served_no_log(const struct replication_facts *facts)
 }
 
 /* A source beats when it has sent all that it has: at some time between the two looks. A receiver that is far behind
- * may apply all that it gets as it comes, and a transaction that is still coming is not among what was received. */
-static void note_even(struct stream_view *view, const struct replication_facts *facts, bool connected)
+ * may apply all that it gets as it comes, and a transaction that is still coming is not among what was received. What a
+ * source that is not open has says nothing: it may be behind itself. */
+static void note_even(
+    struct stream_view *view, const struct replication_facts *facts, bool connected, const struct source_view *source)
 {
+    bool leads = !source->known || source->is_open;
     bool same = connected && view->connected && facts->source_beats >= view->beats;
     bool beat = same && facts->source_beats > view->beats;
 
     view->was_idle = same && (view->was_idle || (beat && facts->stream_position == view->position));
-    if (beat && view->was_idle && facts->all_applied)
+    if (beat && view->was_idle && facts->all_applied && leads)
         view->even_ms = view->observed_ms;
     view->beats = facts->source_beats;
     view->position = facts->stream_position;
@@ -457,7 +460,7 @@ void role_note_stream(struct instance_state *state, const struct replication_fac
     bool connected = facts->receiver == AGENT_THREAD_RUNNING;
     bool moved = connected && (!view->connected || facts->stream_signature != view->signature);
     view->refused = is_served_no_log(facts);
-    note_even(view, facts, connected);
+    note_even(view, facts, connected, &state->source);
     if (moved || view->refused || !view->observed_ms)
         view->heard_ms = at_ms;
     view->seen = view->seen || connected;

@@ -104,7 +104,7 @@ static void accept(struct role_keeper *keeper, const struct acceptance *acceptan
     role->source_wanted = identify_source(keeper);
     keeper->accepted_ms = clock_monotonic_ms();
     if (order->role != AGENT_ROLE_PRIMARY) {
-        heartbeat_lane_rest(keeper->beats);
+        heartbeat_lane_stop(keeper->beats);
         first_commit_stop(keeper->first);
     }
 }
@@ -229,7 +229,7 @@ void role_keeper_server_gone(struct role_keeper *keeper)
 {
     struct instance_state *state = keeper->state;
 
-    heartbeat_lane_rest(keeper->beats);
+    heartbeat_lane_stop(keeper->beats);
     first_commit_stop(keeper->first);
     healing_server_gone(keeper->healing);
     keeper->server_changed = state->role.running != ROLE_ACTION_NONE;
@@ -457,9 +457,14 @@ void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t a
         hearing_operator(&keeper->state->role.hearing, as_of_ms, now_ms);
 }
 
-void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short, bool is_last)
+void role_keeper_heard_room(struct role_keeper *keeper, const char *member, const struct others_word *word)
 {
-    others_room_note(&keeper->state->others, member, is_short, is_last, clock_monotonic_ms());
+    others_room_note(&keeper->state->others, member, word, clock_monotonic_ms());
+}
+
+void role_keeper_heard_row_reader(struct role_keeper *keeper)
+{
+    keeper->state->beat.row_reader_ms = clock_monotonic_ms();
 }
 
 static void note_stopping(struct role_keeper *keeper)
@@ -471,6 +476,18 @@ static void note_stopping(struct role_keeper *keeper)
         log_info("the server is about to be stopped");
     role->stopping = stopping;
     role->leaving = server_is_leaving(keeper->paths);
+}
+
+static void beat(struct role_keeper *keeper, int64_t now_ms)
+{
+    const struct instance_state *state = keeper->state;
+    const struct beat_wish wish = {
+        .epoch = state->role.order.epoch,
+        .family = dialect_for(&state->observed.version)->family,
+        .may_rest = role_may_rest(state, now_ms),
+    };
+
+    heartbeat_lane_beat(keeper->beats, &wish);
 }
 
 void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_t now_ms)
@@ -490,9 +507,9 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     source_watch_set(keeper->source, follows ? order->source_host : "", follows ? order->source_agent_port : 0);
     struct role_decision decision = role_decide(state, phase, now_ms);
     if (role_beats(state))
-        heartbeat_lane_beat(keeper->beats, order->epoch);
+        beat(keeper, now_ms);
     else if (state->beat.wanted)
-        heartbeat_lane_rest(keeper->beats);
+        heartbeat_lane_stop(keeper->beats);
     log_watch_turn(keeper->log, now_ms);
     if (decision.action == ROLE_ACTION_NONE)
         return;
@@ -574,7 +591,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     keeper->old = old_data_new(loop, paths, state, on_healing, keeper);
     keeper->healing = healing_new(loop, paths, state, on_healing, keeper);
     keeper->lane = role_lane_new(loop, paths, user, on_result, keeper);
-    keeper->beats = heartbeat_lane_new(loop, paths->socket, user, &state->beat, on_beat, keeper);
+    keeper->beats = heartbeat_lane_new(loop, paths, user, &state->beat, on_beat, keeper);
     keeper->first =
         first_commit_new(loop, paths->socket, user, heartbeat_lane_commits(keeper->beats), on_first_commit, keeper);
     keeper->log = log_watch_new(loop, paths->data_dir, &state->beat);

@@ -11,6 +11,7 @@
 #include "agent/bootstrap/paths.h"
 #include "agent/instance_state.h"
 #include "agent/mysql/session.h"
+#include "agent/others_room.h"
 #include "common/agent_order.h"
 #include "common/error.h"
 #include "common/loop.h"
@@ -38,8 +39,10 @@ void role_keeper_server_gone(struct role_keeper *keeper);
 /* The operator (member NULL) or another member has asked for something, as of a clock_ms of ours: it is not alone
  * (I6). */
 void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t as_of_ms);
-/* A replica says whether its volume has too little room, or hardly any. */
-void role_keeper_heard_room(struct role_keeper *keeper, const char *member, bool is_short, bool is_last);
+/* A replica says whether its volume has too little room, or hardly any, and after how long it asks again. */
+void role_keeper_heard_room(struct role_keeper *keeper, const char *member, const struct others_word *word);
+/* A member asks that judges its lag by the heartbeat's row alone (agent_api.h: GET /v1/status?lag=). */
+void role_keeper_heard_row_reader(struct role_keeper *keeper);
 /* A look at the server that began at started_ms: taken over unless a change of role came in between. */
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms);
 /* Changes of role need a connection and the server has none left: one with these options is to be made by a session

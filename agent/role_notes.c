@@ -7,6 +7,8 @@
 
 /* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
 #define BEAT_PATIENCE_MS 300
+/* How long a member counts that judges its lag by the row: some questions may be lost. */
+#define ROW_READER_MS 10000
 
 /* ---- orders ---- */
 
@@ -225,6 +227,13 @@ bool role_beats(const struct instance_state *state)
 
     return role->has_order && role->order.role == AGENT_ROLE_PRIMARY && role->order.heartbeat && role_done(state) &&
         !role->closed_for_copy && !role->isolated && !role->stopping;
+}
+
+bool role_may_rest(const struct instance_state *state, int64_t now_ms)
+{
+    bool is_read = state->beat.row_reader_ms && now_ms - state->beat.row_reader_ms < ROW_READER_MS;
+
+    return !is_read && !others_room_misses(&state->others, now_ms);
 }
 
 bool role_waits_for_beat(

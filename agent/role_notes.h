@@ -49,6 +49,9 @@ bool role_note_room(struct instance_state *state, int64_t now_ms);
 bool role_note_root(struct instance_state *state, int64_t now_ms);
 /* The heartbeat is to be written. */
 bool role_beats(const struct instance_state *state);
+/* A row of it may come more seldom while nobody writes: no member needs it to know its lag (one that does asks once a
+ * second), nor has one fallen silent, which only a row that is not acknowledged can show to be lost. */
+bool role_may_rest(const struct instance_state *state, int64_t now_ms);
 /* A heartbeat written after the server was closed would be errant: one that is under way may end first. accepted_ms: of
  * the order in force. */
 bool role_waits_for_beat(

@@ -45,7 +45,7 @@ static bool lag_by_stream(const struct instance_state *state, int64_t now_ms, in
 {
     const struct stream_view *view = &state->stream;
 
-    if (!view->even_ms || (state->source.known && !state->source.is_open))
+    if (!view->even_ms)
         return false;
     int64_t age_ms = MAX_OF(now_ms - view->even_ms, 0);
     *ret_lag_ms = age_ms <= EVEN_MS ? 0 : age_ms;

@@ -14,6 +14,8 @@
 #include "common/strbuf.h"
 
 #define ASK_TIMEOUT_MS 2000
+/* Two of its beats have not been seen, and the source has something to send. */
+#define RESTS_MS 2500
 #define URL_MAX (size_t)(2 * KM_KIB)
 
 struct source_watch {
@@ -123,7 +125,14 @@ int64_t source_watch_pause_ms(const struct instance_state *state)
     if (role_awaits_source(state))
         return told ? SOURCE_ASK_OPENING_MS : SOURCE_ASK_BEFORE_MS;
     bool is_low = volume_room_is_low(state->room.free_bytes, state->room.bytes, state->room.is_short);
-    return state->catch_up.up && !is_low ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS;
+    const struct stream_view *stream = &state->stream;
+    bool rests = stream->even_ms && stream->observed_ms - stream->even_ms <= RESTS_MS;
+    return state->catch_up.up && !is_low && !rests ? SOURCE_ASK_MS : SOURCE_ASK_SOON_MS;
+}
+
+bool source_watch_hears_beats(const struct replication_facts *facts)
+{
+    return facts->configured && facts->source_beat_ms == SOURCE_BEAT_MS && position_is_whole(facts->gtid_received);
 }
 
 static void rearm(struct source_watch *watch)
@@ -170,9 +179,11 @@ static void on_timer(void *arg)
     }
     _cleanup_(strbuf_release) struct strbuf url;
     strbuf_init(&url, URL_MAX);
-    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld&room=%s%s", watch->host, watch->port,
+    strbuf_addf(&url, "https://%s:%u/v1/status?from=%s&asOf=%lld&room=%s%s&lag=%s&again=%lld", watch->host, watch->port,
         str_or_empty(watch->state->instance), (long long)watch->state->source.clock_ms,
-        watch->state->room.is_short ? "short" : "enough", watch->state->room.is_last ? "&floor=last" : "");
+        watch->state->room.is_short ? "short" : "enough", watch->state->room.is_last ? "&floor=last" : "",
+        source_watch_hears_beats(&watch->state->replication) ? "stream" : "row",
+        (long long)source_watch_pause_ms(watch->state));
     agent_identity_add(&url, watch->pod, NULL);
     struct http_request_options options = {
         .method = "GET",

@@ -21,7 +21,8 @@
 #define SOURCE_ASK_MS 1000
 #define SOURCE_ASK_BEFORE_MS 25 /* while it has yet to be told to open (agent_order.h: await_source) */
 #define SOURCE_ASK_OPENING_MS 5 /* from then on: clients wait for us */
-/* While what it says is needed to count again (catch_up.h), or it has to hear soon that our volume runs out of room. */
+/* While what it says is needed to count again (catch_up.h), or it has to hear soon that our volume runs out of room; or
+ * while it is at rest, when nothing but our questions shows that we are in reach (beat_rest.h). */
 #define SOURCE_ASK_SOON_MS 250
 #define SOURCE_JUDGE_MS 5000
 #define SOURCE_LOOK_MS 2000 /* after so long without a look at its server, an agent cannot tell which commits wait */
@@ -40,6 +41,8 @@ void source_watch_set(struct source_watch *watch, const char *host, uint32_t por
  * another member says (`instance`) is not the source's word, it leaves the error and nothing else. */
 void source_watch_hear(struct source_watch *watch, const struct agent_status *theirs, struct position_pool *positions);
 
+/* Pure. Whether the stream tells this member its lag, so that it needs no row for that (role_status.h: role_lag). */
+bool source_watch_hears_beats(const struct replication_facts *facts);
 /* Pure. The source's word, asked for at asked_ms: into state->source. own: what was executed here at own_ms, "" not
  * known. offset_us: its clock minus ours. True: `own` is of no use any more. */
 bool source_watch_take(struct instance_state *state, const struct agent_status *theirs, struct position_pool *positions,

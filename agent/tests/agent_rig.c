@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/fs.h>
 #include <pwd.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -197,6 +199,7 @@ static void choose_user(struct agent_rig *rig)
 }
 
 #define VOLUME_MIB "KM_TEST_VOLUME_MIB"
+#define VOLUME_IS_DISK "KM_TEST_VOLUME_IS_DISK" /* on a loop device */
 
 bool agent_rig_volumes_of(unsigned mib)
 {
@@ -213,6 +216,67 @@ bool agent_rig_volumes_of(unsigned mib)
     return mounts && setenv(VOLUME_MIB, text, 1) == 0;
 }
 
+bool agent_rig_disks_of(unsigned mib)
+{
+    bool has_disks = access("/dev/loop-control", F_OK) == 0 && access("/sbin/mkfs.ext4", X_OK) == 0;
+
+    if (!has_disks)
+        printf("skipped: there are no loop devices, or no mkfs.ext4\n");
+    return has_disks && agent_rig_volumes_of(mib) && setenv(VOLUME_IS_DISK, "1", 1) == 0;
+}
+
+static void run_tool(const char *const *argv)
+{
+    struct subprocess_options options = {.argv = argv, .timeout_ms = 30000};
+    struct subprocess_result result;
+
+    assert_int_equal(subprocess_run(&options, NULL, NULL, &result, NULL), 0);
+}
+
+static void mount_disk(struct agent_rig *rig, const char *mib)
+{
+    _cleanup_(freep) char *image = xasprintf("%s/vol.img", rig->dir);
+    const char *volume = agent_rig_path(rig, "vol");
+    const char *mkfs[] = {"/sbin/mkfs.ext4", "-q", "-F", image, NULL};
+    const char *mounting[] = {"mount", "-o", "loop", image, volume, NULL};
+    int fd = open(image, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)strtoul(mib, NULL, 10) * KM_MIB) == 0);
+    close(fd);
+    run_tool(mkfs);
+    run_tool(mounting);
+    assert_int_equal(chown(volume, rig->uid, rig->gid), 0);
+    rig->own_volume = true;
+}
+
+pid_t agent_rig_freeze(const struct agent_rig *rig, unsigned seconds)
+{
+    int fd = open(agent_rig_path(rig, "vol"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        sleep(seconds);
+        (void)ioctl(fd, FITHAW, 0);
+        _exit(0);
+    }
+    assert_int_equal(ioctl(fd, FIFREEZE, 0), 0);
+    close(fd);
+    return pid;
+}
+
+void agent_rig_thaw(const struct agent_rig *rig, pid_t pid)
+{
+    int fd = open(agent_rig_path(rig, "vol"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    (void)ioctl(fd, FITHAW, 0);
+    close(fd);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 static void mount_volume(struct agent_rig *rig)
 {
     char options[64];
@@ -220,6 +284,10 @@ static void mount_volume(struct agent_rig *rig)
 
     if (!mib)
         return;
+    if (getenv(VOLUME_IS_DISK)) {
+        mount_disk(rig, mib);
+        return;
+    }
     snprintf(options, sizeof(options), "size=%sm,mode=0700,uid=%u,gid=%u", mib, rig->uid, rig->gid);
     assert_int_equal(mount("tmpfs", agent_rig_path(rig, "vol"), "tmpfs", 0, options), 0);
     rig->own_volume = true;

@@ -52,6 +52,12 @@ bool agent_rig_server_has_option(const char *option);
 /* Rigs that are made after this have a data volume of so many MiB, which can be full. False: this machine lets nobody
  * mount. */
 bool agent_rig_volumes_of(unsigned mib);
+/* The same on a disk: a file system that can be frozen. False: this machine has no such disks. */
+bool agent_rig_disks_of(unsigned mib);
+/* Freezes such a volume for so long at most: who writes to it, or waits for it, hangs. A process of its own sees to the
+ * end, whatever becomes of the test; agent_rig_thaw ends it before. */
+pid_t agent_rig_freeze(const struct agent_rig *rig, unsigned seconds);
+void agent_rig_thaw(const struct agent_rig *rig, pid_t pid);
 /* Such a volume, while it is in use. */
 void agent_rig_resize_volume(const struct agent_rig *rig, unsigned mib);
 void agent_rig_free(struct agent_rig *rig); /* kills what runs */

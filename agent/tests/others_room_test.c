@@ -39,7 +39,8 @@ static void it_is_lacking_as_in_the_table(void **state)
         struct others_room room = {0};
         for (int at = 0; rows[i].said[at]; at++) {
             char name[] = {'m', (char)('0' + at), '\0'};
-            others_room_note(&room, name, rows[i].said[at] == 's', rows[i].said[at] == 'l', NOW - rows[i].ago_ms[at]);
+            struct others_word word = {.is_short = rows[i].said[at] == 's', .is_last = rows[i].said[at] == 'l'};
+            others_room_note(&room, name, &word, NOW - rows[i].ago_ms[at]);
         }
         if (others_room_lacks(&room, rows[i].acks, NOW) != rows[i].lacks ||
             others_room_is_last(&room, rows[i].acks, NOW) != rows[i].is_last)
@@ -52,14 +53,14 @@ static void the_latest_word_counts(void **state)
     struct others_room room = {0};
 
     UNUSED(state);
-    others_room_note(&room, "m1", true, false, NOW);
-    others_room_note(&room, "m1", false, false, NOW + 1);
+    others_room_note(&room, "m1", &(struct others_word){.is_short = true}, NOW);
+    others_room_note(&room, "m1", &(struct others_word){.is_short = false}, NOW + 1);
     assert_false(others_room_lacks(&room, 1, NOW + 1));
     assert_int_equal(others_room_count(&room, NOW + 1), 1);
     for (int i = 0; i < 3 * OTHERS_ROOM_MAX; i++) {
         char name[16];
         snprintf(name, sizeof(name), "n%d", i);
-        others_room_note(&room, name, true, false, NOW + 2 + i);
+        others_room_note(&room, name, &(struct others_word){.is_short = true}, NOW + 2 + i);
     }
     assert_int_equal(others_room_count(&room, NOW + 2 + 3 * OTHERS_ROOM_MAX), 0);
 }

@@ -102,10 +102,10 @@ static void test_closed_for_want_of_room_on_others(void **unused)
     state.room.is_short = false;
     (void)role_note_room(&state, NOW);
     assert_false(state.role.closed_for_room);
-    others_room_note(&state.others, "m1", true, false, NOW);
-    others_room_note(&state.others, "m2", false, false, NOW);
+    others_room_note(&state.others, "m1", &(struct others_word){.is_short = true}, NOW);
+    others_room_note(&state.others, "m2", &(struct others_word){.is_short = false}, NOW);
     assert_false(role_note_room(&state, NOW));
-    others_room_note(&state.others, "m2", true, false, NOW);
+    others_room_note(&state.others, "m2", &(struct others_word){.is_short = true}, NOW);
     assert_true(role_note_room(&state, NOW));
     assert_int_equal(action_of(&state), ROLE_ACTION_SUSPEND);
     state.role.order.semi_sync = false; /* nobody waits for them */
@@ -271,9 +271,10 @@ static void test_root_has_a_last_floor(void **unused)
     assert_true(note(&state, NOW + 2));
 
     /* Replicas apply what root writes. */
-    others_room_note(&state.others, "m1", true, true, NOW + 2);
+    others_room_note(&state.others, "m1", &(struct others_word){.is_short = true, .is_last = true}, NOW + 2);
     assert_true(note(&state, NOW + 2));
-    others_room_note(&state.others, "m2", true, false, NOW + 2); /* commits wait for one of them */
+    /* Commits wait for one of them. */
+    others_room_note(&state.others, "m2", &(struct others_word){.is_short = true}, NOW + 2);
     assert_true(note(&state, NOW + 2));
     assert_true(state.role.open_for_root);
 }

@@ -148,10 +148,39 @@ static void test_a_source_that_has_sent_all_leaves_no_lag(void **unused)
     look_at_stream(&state, 7, 2, NOW - 500); /* a transaction, and a beat before or after it */
     assert_int_equal(lag_of(&state, NOW), 0);
     assert_true(is_ready(&state, NOW));
-    state.source.is_open = false; /* it lags itself, perhaps */
-    assert_int_equal(lag_of(&state, NOW), 120000);
-    state.source.known = false; /* nobody can be asked */
+}
+
+/* It lags itself, perhaps: what it has sent is no longer all that there is. */
+static void test_a_source_that_is_closed_proves_nothing(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    look_at_stream(&state, 5, 1, NOW - 1000);
+    look_at_stream(&state, 6, 1, NOW - 500); /* had sent all at NOW - 1000, and was open */
+    state.source.is_open = false;
+    look_at_stream(&state, 7, 1, NOW);
+    look_at_stream(&state, 8, 1, NOW + 2000);
     assert_int_equal(lag_of(&state, NOW), 0);
+    assert_int_equal(lag_of(&state, NOW + 2000), 3000);
+    state.source.known = false; /* nobody can be asked */
+    look_at_stream(&state, 9, 1, NOW + 2500);
+    assert_int_equal(lag_of(&state, NOW + 2500), 0);
+}
+
+/* The primary is at rest, and the youngest row nearly six seconds old when another one is told to lead. */
+static void test_a_switchover_at_rest_carries_no_lag(void **unused)
+{
+    struct instance_state state = follower();
+
+    UNUSED(unused);
+    beat_at(&state, 3, 5900);
+    look_at_stream(&state, 5, 1, NOW - 1000);
+    look_at_stream(&state, 6, 1, NOW - 500);
+    state.source.is_open = false;
+    take_epoch(&state, 4, NOW);
+    assert_int_equal(lag_of(&state, NOW), 0);
+    assert_int_equal(state.role.lag_before_ms, 0);
 }
 
 static void test_what_is_still_coming_is_lag(void **unused)
@@ -303,6 +332,8 @@ int main(void)
         cmocka_unit_test(test_a_new_epoch_is_no_lag),
         cmocka_unit_test(test_who_followed_nobody_has_no_lag_to_carry),
         cmocka_unit_test(test_a_source_that_has_sent_all_leaves_no_lag),
+        cmocka_unit_test(test_a_source_that_is_closed_proves_nothing),
+        cmocka_unit_test(test_a_switchover_at_rest_carries_no_lag),
         cmocka_unit_test(test_what_is_still_coming_is_lag),
         cmocka_unit_test(test_what_is_not_applied_is_lag),
         cmocka_unit_test(test_a_source_that_skips_has_not_sent_all),

@@ -150,6 +150,40 @@ static void test_errant(void **unused)
     assert_string_equal(text, "");
 }
 
+/* Who sees none, or whose sets cannot be compared, knows its lag by the source's rows only. */
+static void test_who_needs_no_rows(void **unused)
+{
+    struct replication_facts facts = {.configured = true, .source_beat_ms = SOURCE_BEAT_MS, .gtid_received = "0-1-8"};
+
+    UNUSED(unused);
+    assert_true(source_watch_hears_beats(&facts));
+    facts.gtid_received = POSITION_TOO_LONG;
+    assert_false(source_watch_hears_beats(&facts));
+    facts.gtid_received = NULL; /* nothing yet */
+    assert_true(source_watch_hears_beats(&facts));
+    facts.source_beat_ms = 0; /* MySQL without the performance schema */
+    assert_false(source_watch_hears_beats(&facts));
+    facts.source_beat_ms = 30000;
+    assert_false(source_watch_hears_beats(&facts));
+    facts = (struct replication_facts){.source_beat_ms = SOURCE_BEAT_MS};
+    assert_false(source_watch_hears_beats(&facts));
+}
+
+static void test_the_pause_between_two_questions(void **unused)
+{
+    struct instance_state state = {
+        .catch_up.up = true, .room = {.bytes = 100 * KM_MIB * KM_KIB, .free_bytes = 90 * KM_MIB * KM_KIB}};
+
+    UNUSED(unused);
+    assert_int_equal(source_watch_pause_ms(&state), SOURCE_ASK_MS);
+    state.stream = (struct stream_view){.observed_ms = 90000, .even_ms = 87500}; /* the source rests */
+    assert_int_equal(source_watch_pause_ms(&state), SOURCE_ASK_SOON_MS);
+    state.stream.observed_ms++;
+    assert_int_equal(source_watch_pause_ms(&state), SOURCE_ASK_MS);
+    state.catch_up.up = false;
+    assert_int_equal(source_watch_pause_ms(&state), SOURCE_ASK_SOON_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +193,8 @@ int main(void)
         cmocka_unit_test(test_a_source_that_waits_proves_nothing),
         cmocka_unit_test(test_what_counts_is_when_the_source_was_looked_at),
         cmocka_unit_test(test_errant),
+        cmocka_unit_test(test_who_needs_no_rows),
+        cmocka_unit_test(test_the_pause_between_two_questions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

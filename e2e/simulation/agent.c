@@ -463,7 +463,9 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
         hearing_operator(&agent->state.role.hearing, as_of_ms, sim->now_ms);
     else
         hearing_member(&agent->state.role.hearing, sim_member_name(other), as_of_ms, sim->now_ms);
-    if (other >= 0)
-        others_room_note(&agent->state.others, sim_member_name(other), sim->members[other].agent.state.room.is_short,
-            sim->members[other].agent.state.room.is_last, sim->now_ms);
+    if (other < 0)
+        return;
+    const struct volume_room *theirs = &sim->members[other].agent.state.room;
+    struct others_word word = {.is_short = theirs->is_short, .is_last = theirs->is_last};
+    others_room_note(&agent->state.others, sim_member_name(other), &word, sim->now_ms);
 }

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from api import CORE, NAMESPACE, OURS, Api
-from box import Image, empty_volume, fill_volume
+from box import Image, empty_volume, fill_volume, freeze_volume
 from floor import Floor
 from net import Net, inside, run
 from nodes import Nodes, ordinal_of
@@ -91,7 +91,7 @@ class Bed:
         self.operators = {name: Operator(self, name) for name in OPERATORS}
         self.image = self.api = self.nodes = None
         self.environment = {}
-        self.full, self.jobs, self.loads = set(), [], []
+        self.full, self.frozen, self.jobs, self.loads = set(), set(), [], []
         self.old, self.fault_ns = None, 0
         self.proxy = self.floor = None
         self.root_password = self.user_password = self.last_why = ""
@@ -194,7 +194,8 @@ class Bed:
         ))
 
     async def stop(self):
-        """Only what would cry meanwhile; the rest ends with the bed's namespaces."""
+        """Only what would cry meanwhile; the rest ends with the bed's namespaces. What hangs on a frozen disk would not."""
+        self.thaw_disks()
         for task in [self.nodes, self.api]:
             if task:
                 task.stop()
@@ -372,6 +373,17 @@ class Bed:
         fill_volume(self.pod(member).volume)
         self.full.add(self.pod(member).volume)
 
+    async def freeze_disk(self, member):
+        volume = self.pod(member).volume
+        self.frozen.add(volume)
+        await asyncio.to_thread(freeze_volume, volume, True)
+
+    def thaw_disks(self):
+        for volume in self.frozen:
+            with contextlib.suppress(OSError):  # it was not frozen yet
+                freeze_volume(volume, False)
+        self.frozen = set()
+
     def later(self, seconds, what, *arguments):
         """`what` happens then, in any case before the fault is undone."""
         async def job():
@@ -390,6 +402,7 @@ class Bed:
         self.loads = []
         os.kill(self.api_server_pid(), signal.SIGCONT)
         self.net.heal()
+        self.thaw_disks()
         for member in list(self.nodes.pods):
             self.start_node(member)
         for volume in self.full:

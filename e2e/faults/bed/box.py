@@ -7,6 +7,7 @@ mount points and /etc/passwd can be made. The machine itself is seen below /host
 """
 import asyncio
 import contextlib
+import fcntl
 import os
 import pathlib
 import shlex
@@ -19,6 +20,7 @@ UID = 999
 LIBRARIES = "/host/usr/lib/x86_64-linux-gnu"
 FAKETIME = "faketime/libfaketimeMT.so.1"
 VOLUME_BYTES = 2 << 30
+FIFREEZE, FITHAW = 0xC0045877, 0xC0045878  # linux/fs.h
 DEVICES = ("null", "zero", "random", "urandom")
 PLACES = {  # of a container: the folder of the pod
     "/var/lib/mysql": "volume", "/run/mysqld": "run", "/tmp": "tmp", "/etc/kube-mysql/config": "config",
@@ -77,9 +79,32 @@ class Image:
             file.write(text.encode().ljust(4096, b"\n"))
 
 
+def on_disk():
+    """FAULTS_VOLUMES=disk: volumes are file systems on loop devices, which can be frozen, but not made full."""
+    return os.environ.get("FAULTS_VOLUMES") == "disk"
+
+
+def freeze_volume(path, frozen):
+    """Who writes there, or waits for what was written, hangs until it is thawed: not even SIGKILL ends it before."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.ioctl(folder, FIFREEZE if frozen else FITHAW, 0)
+    finally:
+        os.close(folder)
+
+
 def make_volume(path):
     """A claim's volume: memory, so that it can be full without harm to anybody."""
     path.mkdir()
+    if on_disk():
+        image = path.with_suffix(".img")
+        with open(image, "wb") as file:
+            file.truncate(VOLUME_BYTES)
+        run("mkfs.ext4", "-q", "-F", str(image))
+        run("mount", "-o", "loop", str(image), str(path))
+        os.chown(path, UID, UID)
+        os.chmod(path, 0o2775)
+        return
     run("mount", "-t", "tmpfs", "-o", f"size={VOLUME_BYTES},uid={UID},gid={UID},mode=2775", "volume", str(path))
 
 
@@ -101,6 +126,7 @@ def empty_volume(path):
 def drop_volume(path):
     run("umount", "-l", str(path))
     path.rmdir()
+    path.with_suffix(".img").unlink(missing_ok=True)
 
 
 class Process:

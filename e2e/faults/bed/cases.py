@@ -17,11 +17,13 @@ import signal
 import time
 import typing
 
+from box import on_disk
 from floor import kill_and_promote
 
 FAILOVER, NONE, WAITS, EITHER, SERVES = "failover", "none", "waits", "either", "serves"
 STOP, CONT, KILL = signal.SIGSTOP, signal.SIGCONT, signal.SIGKILL
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+REST_SECONDS = 6  # after which the primary's heartbeat rests, too
 CALM_MS = 1500  # a longer pause of writes is no matter of a busy machine
 
 
@@ -151,6 +153,25 @@ async def crash_node(bed):
 async def fill_disk(bed):
     at_once(bed)
     bed.fill_disk(bed.old)
+
+
+async def freeze_disk(bed):
+    at_once(bed)
+    await bed.freeze_disk(bed.old)
+
+
+def at_rest(act):
+    """Nobody has written for a while, nor does anybody until another member is primary: who finds it is not a client that waits. A sample is no rest either:
+    what it inserts and rolls back is prepared for the binary log."""
+    async def resting(bed):
+        await asyncio.to_thread(bed.watchers.pause, True)
+        try:
+            await asyncio.sleep(REST_SECONDS + random.uniform(0, 6))
+            await act(bed)
+            await bed.api.until("another primary", lambda: bed.primary() not in (None, bed.old), 20)
+        finally:
+            bed.watchers.pause(False)
+    return resting
 
 
 # ---- links ----
@@ -417,6 +438,14 @@ def only_async(bed):
     return None if bed.mode == "async" else "is about mode async"
 
 
+def only_on_disk(_bed):
+    return None if on_disk() else "needs FAULTS_VOLUMES=disk"
+
+
+def not_on_disk(_bed):
+    return "needs volumes in memory" if on_disk() else None
+
+
 def only_semi_sync(bed):
     return None if bed.mode == "semiSync" else "is about mode semiSync"
 
@@ -449,7 +478,14 @@ CASES = [
     Case("pod-evicted", "the primary's pod is evicted, as by a drain", "I1 I3", FAILOVER, evict_pod, seconds=30, heal_seconds=90, expect_async=SERVES),
     Case("node-frozen", "all of the primary's node stands still and its links are gone; it comes back", "I1 I3 I5", FAILOVER, stop_node, hold=2, fenced_by_acks=True),
     Case("node-crashed", "all of it is killed and its links are gone; it comes back", "I1 I3 I5", FAILOVER, crash_node, hold=1),
-    Case("disk-full", "the primary's volume is full", "I3", FAILOVER, fill_disk, seconds=30, heal_seconds=120, fenced_by_acks=True),
+    Case("disk-frozen", "the primary's disk takes no writes any more, and its server hangs", "I1 I3", FAILOVER, freeze_disk, fenced_by_acks=True, needs=only_on_disk),
+    Case("rest-mysqld-killed", "kill -9 of the primary's server while nobody writes", "I1 I2 I3 I4", FAILOVER, at_rest(killing("mysql")), expect_async=SERVES),
+    Case("rest-disk-frozen", "the primary's disk hangs while nobody writes", "I1 I3", FAILOVER, at_rest(freeze_disk), fenced_by_acks=True, needs=only_on_disk),
+    Case("rest-cut-primary-replicas", "no packets between primary and replicas while nobody writes", "I1 I3 I5", FAILOVER, at_rest(cutting(primary, replicas)),
+         fenced_by_acks=True, expect_async=NONE),
+    Case("rest-cut-primary-off", "none between the primary and all but its clients while nobody writes", "I1 I3 I5 I6", FAILOVER,
+         at_rest(cutting(primary, everybody_but_clients)), hold=3, fenced_by_acks=True),
+    Case("disk-full", "the primary's volume is full", "I3", FAILOVER, fill_disk, seconds=30, heal_seconds=120, fenced_by_acks=True, needs=not_on_disk),
     # links
     Case("cut-primary-replicas", "no packets between primary and replicas", "I1 I3 I5", FAILOVER, cutting(primary, replicas), fenced_by_acks=True, expect_async=NONE),
     Case("cut-primary-to-replicas", "none from the primary to replicas", "I1 I3 I5", FAILOVER, cutting(primary, replicas, "out"), fenced_by_acks=True, expect_async=NONE),

@@ -49,7 +49,7 @@ class Cycle:
             await self._purge()
         bed.old, bed.fault_ns = bed.primary(), 0
         mark, self.before = len(bed.api.history) - 1, bed.status()  # the present primary
-        watchers = bed.watch(self.number, case.limit_ms)
+        watchers = bed.watchers = bed.watch(self.number, case.limit_ms)
         await watchers.start()
         try:
             if not await watchers.writes(20, 10):

@@ -15,6 +15,7 @@
 #   FAULTS_SECONDS      no new cycle or round after this
 #   FAULTS_SPEC={}      more for the MysqlCluster's spec, as JSON
 #   FAULTS_OPERATOR     more flags for the operators
+#   FAULTS_VOLUMES=disk volumes on loop devices, not in memory: the cases that freeze a disk need that
 #   FAULTS_ETCD=memory  etcd's files in memory: what is left is what its disk does not account for
 #   FAULTS_KEEP=1       keep logs
 #   FAULTS_RAW=file     a line of JSON per cycle is added to it; table.py makes one table of many such files

@@ -57,6 +57,10 @@ class Watchers:
             *(word for name in bed.members() for word in (name, str(bed.folder / "sockets" / name))),
         ], [])
 
+    def pause(self, paused):
+        for process in self.processes:
+            os.kill(process.pid, signal.SIGSTOP if paused else signal.SIGCONT)
+
     async def writes(self, count, seconds):
         """Until each way has got some acknowledgements and each member was asked; returns whether that is so."""
         for _ in range(int(seconds / 0.1)):
