@@ -9,6 +9,7 @@
 #include "agent/readiness.h"
 #include "agent/role_decide.h"
 #include "agent/role_status.h"
+#include "agent/source_watch.h"
 #include "common/hashmap.h"
 #include "e2e/simulation/server.h"
 #include "operator/instance/agent_watch.h"
@@ -124,6 +125,7 @@ static void server_gone(struct sim *sim, int member)
     state->probe_started_ms = 0;
     agent->beat_txn = -1;
     agent->beat_hangs = false;
+    agent->beat_rest = (struct beat_rest){0};
     state->beat = (struct beat_state){.wanted = false};
     agent->marked = 0;
     role_note_server_gone(state, sim->now_ms);
@@ -250,11 +252,43 @@ static void probe(struct sim *sim, int member)
 
 /* ---- the heartbeat: heartbeat_lane.c ---- */
 
-static void rest_beat(struct sim_agent *agent)
+static void stop_beat(struct sim_agent *agent)
 {
     agent->beat_txn = -1;
     agent->beat_hangs = false;
+    agent->beat_rest = (struct beat_rest){0};
     agent->state.beat = (struct beat_state){.wanted = false};
+}
+
+/* A commit that waits has begun, and is among MariaDB's position. */
+static struct beat_look look_at_log(const struct sim *sim, int member)
+{
+    const struct txn_log *log = &sim->members[member].disk.log;
+    return (struct beat_look){.known = true,
+        .position = (uint64_t)(sim->mariadb ? log->count : log->committed),
+        .prepares = (uint64_t)log->count};
+}
+
+/* The file on the volume takes every write: no disk hangs here, and a full one has the file already. */
+static bool wants_row(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    uint64_t epoch = agent->state.role.order.epoch;
+    if (agent->beat_epoch != epoch)
+        agent->beat_rest = (struct beat_rest){0};
+    agent->beat_epoch = epoch;
+    agent->beat_look = look_at_log(sim, member);
+    return beat_rest_wants_row(&agent->beat_rest, &agent->beat_look, agent->beat_may_rest, sim->now_ms);
+}
+
+static void note_row(struct sim *sim, int member)
+{
+    struct sim_agent *agent = &sim->members[member].agent;
+    struct beat_look after = look_at_log(sim, member);
+    beat_rest_note_row(&agent->beat_rest, &agent->beat_look, &after, agent->state.beat.started_ms);
+    agent->beat_txn = -1;
+    agent->state.beat.started_ms = agent->state.beat.blocked_since_ms = 0;
+    agent->dirty = true;
 }
 
 static void beat(struct sim *sim, int member)
@@ -270,14 +304,19 @@ static void beat(struct sim *sim, int member)
         agent->beat_hangs = false;
         state->started_ms = 0;
     }
-    if (agent->beat_txn >= 0 && server_has_committed(sim, member, agent->beat_txn)) {
-        agent->beat_txn = -1;
-        state->started_ms = state->blocked_since_ms = 0;
-        agent->dirty = true;
-    }
+    if (agent->beat_txn >= 0 && server_has_committed(sim, member, agent->beat_txn))
+        note_row(sim, member);
+    bool may_rest = role_may_rest(&agent->state, sim->now_ms);
+    if (agent->beat_may_rest && !may_rest)
+        agent->beat_ms = sim->now_ms;
+    agent->beat_may_rest = may_rest;
     if (agent->beat_txn >= 0 || agent->beat_hangs || sim->now_ms < agent->beat_ms || !server_answers(sim, member))
         return;
     agent->beat_ms = sim->now_ms + HEARTBEAT_INTERVAL_MS;
+    if (!wants_row(sim, member)) {
+        agent->state.beat.blocked_since_ms = 0;
+        return;
+    }
     int txn = server_write(sim, member, TXN_BEAT, agent->state.role.order.epoch);
     agent->beat_hangs = txn < 0 && (server_is_full(sim, member) || server_is_locked(sim, member));
     if (txn < 0 && !agent->beat_hangs)
@@ -325,7 +364,7 @@ static void turn(struct sim *sim, int member)
     if (role_beats(state))
         state->beat.wanted = true;
     else if (state->beat.wanted)
-        rest_beat(agent);
+        stop_beat(agent);
     if (decision.action == ROLE_ACTION_NONE)
         return;
     if (decision.action == ROLE_ACTION_OPEN && healing_must_wait(state, agent->marked))
@@ -419,7 +458,7 @@ static void accept(struct sim *sim, int member, const struct agent_order *order)
     role->source_wanted = identify_source(&role->order);
     agent->accepted_ms = sim->now_ms;
     if (order->role != AGENT_ROLE_PRIMARY)
-        rest_beat(agent);
+        stop_beat(agent);
     agent->dirty = true;
     int source = sim_member_of_host(order->source_host);
     sim_tell(sim, "%s takes up: %s%s%s%s%s, epoch %llu", sim_member_name(member),
@@ -466,6 +505,8 @@ void agent_heard(struct sim *sim, int member, int other, int64_t as_of_ms)
     if (other < 0)
         return;
     const struct volume_room *theirs = &sim->members[other].agent.state.room;
-    struct others_word word = {.is_short = theirs->is_short, .is_last = theirs->is_last};
+    struct others_word word = {.is_short = theirs->is_short,
+        .is_last = theirs->is_last,
+        .pause_ms = (uint32_t)source_watch_pause_ms(&sim->members[other].agent.state)};
     others_room_note(&agent->state.others, sim_member_name(other), &word, sim->now_ms);
 }

@@ -7,6 +7,7 @@
 #include "e2e/simulation/server.h"
 
 #define PROXY_MS 150 /* until kube-proxy follows the EndpointSlice */
+#define IDLE_MS 20000 /* the longest pause of one that writes seldom */
 
 static int route_of(const struct sim *sim)
 {
@@ -58,7 +59,8 @@ static void step(struct sim *sim, int who)
             return;
         check_acknowledged(sim, client->member, client->txn);
         client->txn = -1;
-        client->due_ms = sim->now_ms + sim_between(sim, who, 93, 40, sim->calm ? 1500 : 240);
+        int64_t longest_ms = sim->calm ? 1500 : sim->schedule->idle ? IDLE_MS : 240;
+        client->due_ms = sim->now_ms + sim_between(sim, who, 93, 40, longest_ms);
     }
     if (sim->now_ms < client->due_ms)
         return;

@@ -295,6 +295,7 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
         else
             put(ret, 0, &fault);
     }
+    ret->idle = chance(&dice, 25);
 }
 
 /* ---- telling ---- */
@@ -355,9 +356,10 @@ int schedule_write(const char *path, const struct schedule *schedule, enum viola
     json_t *faults = json_array();
     for (int i = 0; i < schedule->fault_count; i++)
         json_array_append_new(faults, encode_fault(&schedule->faults[i]));
-    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed, "family",
-        schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync", schedule->semi_sync, "slow",
-        schedule->slow, "strict", schedule->strict, "found", violation_names[was], "faults", faults);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed,
+        "family", schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync",
+        schedule->semi_sync, "slow", schedule->slow, "idle", schedule->idle, "strict", schedule->strict, "found",
+        violation_names[was], "faults", faults);
     int rc = json_dump_file(json, path, JSON_INDENT(2));
     json_decref(json);
     return rc;
@@ -395,6 +397,7 @@ int schedule_read(const char *path, struct schedule *ret)
     ret->members = (int)json_integer_value(json_object_get(json, "members"));
     ret->semi_sync = json_is_true(json_object_get(json, "semiSync"));
     ret->slow = json_is_true(json_object_get(json, "slow"));
+    ret->idle = json_is_true(json_object_get(json, "idle"));
     ret->strict = json_is_true(json_object_get(json, "strict"));
     bool good = json && ret->members >= 1 && ret->members <= SIM_MEMBERS_MAX;
     json_array_foreach(json_object_get(json, "faults"), i, fault) {

@@ -11,6 +11,7 @@
 
 #include "common/base.h"
 
+#include "agent/beat_rest.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/catch_up_note.h"
 #include "agent/instance_state.h"
@@ -150,7 +151,10 @@ struct sim_agent {
     struct sim_job job;
     int64_t accepted_ms, beat_ms;
     int beat_txn; /* being written; -1: none */
-    bool beat_hangs;
+    bool beat_hangs, beat_may_rest;
+    uint64_t beat_epoch;
+    struct beat_rest beat_rest;
+    struct beat_look beat_look; /* before the one that is being written */
     struct catch_up_note note;
     struct sim_watch watch;
     uint64_t marked;
