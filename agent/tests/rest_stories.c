@@ -19,6 +19,7 @@
 #define WATCHED_MS (2 * BEAT_REST_ROW_MS + 1000)
 /* A row alone would take longer: the next one is due BEAT_REST_ROW_MS after the last. */
 #define FOUND_MS (BEAT_REST_ROW_MS - 1000)
+#define SEEN_MS 2500 /* two such times are less than it takes until the next row, too */
 #define BYTES_A_DAY_MAX 5000000
 #define ROWS_A_DAY (UINT64_C(24) * 3600 * 1000 / BEAT_REST_ROW_MS)
 
@@ -125,6 +126,28 @@ static void test_whoever_writes_brings_the_rows_back(void **state)
     assert_int_equal(rows_within(rig, FOUND_MS, 3), 3);
 }
 
+/* As a member asks its source; an agent of an earlier version does not say by what it knows its lag. */
+static void ask_as_member(struct replication_rig *rig, const char *query)
+{
+    _cleanup_(freep) char *path = xasprintf("/v1/status?%s", query);
+    _cleanup_(strbuf_release) struct strbuf body;
+
+    strbuf_init(&body, AGENT_STATUS_MAX + 1);
+    assert_int_equal(agent_rig_tls(rig->members[0].rig, "tls/tls", path, NULL, &body), 200);
+}
+
+static void test_a_member_of_an_earlier_version_has_rows(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    await_rest(rig);
+    await_row(rig);
+    ask_as_member(rig, "room=enough&lag=stream");
+    assert_int_equal(rows_within(rig, SEEN_MS, 1), 0);
+    ask_as_member(rig, "room=enough");
+    assert_int_equal(rows_within(rig, SEEN_MS, 3), 3);
+}
+
 static int64_t found_after_ms(struct replication_rig *rig, status_test test, const char *what)
 {
     int64_t began_ms = clock_monotonic_ms();
@@ -187,6 +210,7 @@ int rest_stories_run(bool mysql)
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_at_rest_little_is_logged_and_nobody_lags),
         cmocka_unit_test(test_whoever_writes_brings_the_rows_back),
+        cmocka_unit_test(test_a_member_of_an_earlier_version_has_rows),
         cmocka_unit_test(test_storage_that_hangs_at_rest_is_found),
         cmocka_unit_test(test_a_commit_that_waits_at_rest_is_found),
     };
