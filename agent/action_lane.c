@@ -332,12 +332,14 @@ static int compose(
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     struct server_features features = {0};
-    _cleanup_(strbuf_release) struct strbuf help;
+    _cleanup_(strbuf_release) struct strbuf help, started_with;
 
     strbuf_init(&help, SERVER_HELP_MAX);
+    strbuf_init(&started_with, MYCNF_MAX + 16 * KM_KIB);
     if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0 ||
         server_features_ask(binary, &features, &help, err) < 0)
         return -1;
+    (void)(fs_read_file(action->lane->paths->run_mycnf, &started_with, NULL) == 0); /* nothing was started yet */
     struct run_mycnf_input input = {
         .mycnf = action->mycnf,
         .instance = &instance,
@@ -347,6 +349,7 @@ static int compose(
         .help = help.buf,
         .pod_name = action->pod_name,
         .port = action->mysql_port,
+        .memory_max_bytes = run_mycnf_memory(started_with.buf), /* this container's limit is another */
     };
     run_mycnf_compose(&input, text);
     return text->overflowed ? error_set(err, ERROR_TOO_LARGE, "my.cnf is too large") : 0;

@@ -6,29 +6,13 @@
 #include "agent/bootstrap/clone_space.h"
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/datadir_beside.h"
+#include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/seed_position.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/gtid.h"
 #include "common/log.h"
-#include "common/strbuf.h"
-
-/* 0: none, or it cannot be known. */
-static uint64_t memory_limit(void)
-{
-    static const char *const files[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        _cleanup_(strbuf_release) struct strbuf text;
-        strbuf_init(&text, KM_KIB);
-        if (fs_read_file(files[i], &text, NULL) < 0)
-            continue;
-        unsigned long long limit = strtoull(text.buf, NULL, 10); /* "max" reads as 0 */
-        return limit < (1ULL << 60) ? limit : 0;
-    }
-    return 0;
-}
 
 static int push_tool(struct strvec *argv, const char *name, const char *old_name, struct error *err)
 {
@@ -61,7 +45,7 @@ int clone_prepare_command(const struct agent_paths *paths, struct strvec *argv, 
     strvec_pushf(argv, "--defaults-file=%s/backup-my.cnf", paths->data_new_dir);
     strvec_push(argv, "--prepare");
     strvec_pushf(argv, "--target-dir=%s", paths->data_new_dir);
-    strvec_pushf(argv, "--use-memory=%lluM", (unsigned long long)clone_prepare_memory(memory_limit()) / KM_MIB);
+    strvec_pushf(argv, "--use-memory=%lluM", (unsigned long long)clone_prepare_memory(memory_limit_bytes()) / KM_MIB);
     return 0;
 }
 
@@ -76,8 +60,8 @@ void clone_settle_command(const struct agent_paths *paths, const char *server, b
     strvec_pushf(argv, "--datadir=%s", paths->data_new_dir);
     strvec_pushf(argv, "--socket=%s/settle.sock", paths->run_dir);
     strvec_pushf(argv, "--pid-file=%s/settle.pid", paths->run_dir);
-    strvec_pushf(
-        argv, "--innodb-buffer-pool-size=%lluM", (unsigned long long)clone_prepare_memory(memory_limit()) / KM_MIB);
+    strvec_pushf(argv, "--innodb-buffer-pool-size=%lluM",
+        (unsigned long long)clone_prepare_memory(memory_limit_bytes()) / KM_MIB);
     strvec_push_all(argv, rest);
     if (roll_back)
         strvec_push(argv, "--tc-heuristic-recover=ROLLBACK");

@@ -9,6 +9,7 @@
 #include "agent/bootstrap/datadir.h"
 #include "agent/bootstrap/instance_config.h"
 #include "agent/bootstrap/made_with.h"
+#include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/mycnf_check.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_binary.h"
@@ -104,6 +105,7 @@ static int prepare_config(const struct init_options *options, const struct serve
         .help = help.buf,
         .pod_name = options->pod_name,
         .port = options->mysql_port,
+        .memory_max_bytes = memory_limit_bytes(), /* init has the server's resources */
     };
     if (write_init_file(paths, dialect, *ret_user, err) < 0)
         return -1;

@@ -9,6 +9,8 @@
 #include "common/tls.h"
 
 #define OPTION_NAME_MAX 128
+#define CACHE_MIN_MIB UINT64_C(8)
+#define CACHE_MAX_MIB UINT64_C(128)
 /* Of the operator's comments. */
 #define MYCNF_THEIRS_BEGIN "# spec.mycnf\n"
 #define MYCNF_THEIRS_END "# spec.tls.mode\n"
@@ -34,6 +36,24 @@ static void add_identity(const struct run_mycnf_input *input, struct strbuf *out
     strbuf_addf(out, "report_port = %u\nport = %u\n", port, port);
 }
 
+/* MariaDB makes them 128 MiB each, whatever memory there is, and its temporary tables on disk go through the second.
+ * MySQL's are small. */
+static void add_caches(uint64_t memory_max_bytes, struct strbuf *out)
+{
+    static const struct {
+        const char *name;
+        unsigned part; /* of the limit */
+    } caches[] = {{"key_buffer_size", 64}, {"aria_pagecache_buffer_size", 16}};
+
+    if (memory_max_bytes)
+        strbuf_addf(out, RUN_MYCNF_MEMORY_PREFIX "%llu\n", (unsigned long long)memory_max_bytes);
+    for (size_t i = 0; memory_max_bytes && i < ARRAY_LEN(caches); i++) {
+        uint64_t mib = memory_max_bytes / KM_MIB / caches[i].part;
+        strbuf_addf(
+            out, "%s = %lluM\n", caches[i].name, (unsigned long long)MAX_OF(CACHE_MIN_MIB, MIN_OF(CACHE_MAX_MIB, mib)));
+    }
+}
+
 /* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found
  * in seconds. */
 static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out)
@@ -50,6 +70,8 @@ static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out
             input->features.log_first ? 4 : 0);
     else
         strbuf_adds(out, "relay_log_recovery = ON\n");
+    if (dialect->family == AGENT_FLAVOUR_MARIADB)
+        add_caches(input->memory_max_bytes, out);
 }
 
 /* Where its options could not be listed, it may know any. */
@@ -154,6 +176,13 @@ bool run_mycnf_hash(const char *text, char ret[static 65])
     memcpy(ret, text + prefix, 64);
     ret[64] = '\0';
     return true;
+}
+
+uint64_t run_mycnf_memory(const char *text)
+{
+    const char *line = strstr(text, "\n" RUN_MYCNF_MEMORY_PREFIX);
+
+    return line ? strtoull(line + 1 + strlen(RUN_MYCNF_MEMORY_PREFIX), NULL, 10) : 0;
 }
 
 static const char *skip_space(const char *at, const char *end)

@@ -5,7 +5,9 @@
  * Three parts, of which the last setting of a key wins: defaults, the ConfigMap's text, and one [mysqld] section of
  * this instance; so nothing in the ConfigMap can move the data folder or the socket, or start the server writable (I1).
  * The ConfigMap's text is for every server: of the operator's own options in it that begin with loose_, those that this
- * server does not know are left out, or it would complain of each at every start. What people set there stays.
+ * server does not know are left out, or it would complain of each at every start. What people set there stays. The
+ * buffer pool is the ConfigMap's; MariaDB's other caches of the whole server are sized here, so that a change of theirs
+ * comes with the next start of a server and asks for none.
  * Clients may use TLS with the cluster's certificate, replicas do.
  */
 #ifndef KM_AGENT_BOOTSTRAP_RUN_MYCNF_H
@@ -23,6 +25,8 @@
 #define MYCNF_MAX (1 * KM_MIB)
 /* First line of the file: which ConfigMap text it was made from. 64 hex digits follow. */
 #define RUN_MYCNF_HASH_PREFIX "# kube-mysql config "
+/* Above MariaDB's caches: what they were sized by. */
+#define RUN_MYCNF_MEMORY_PREFIX "# kube-mysql memory "
 
 struct run_mycnf_input {
     const char *mycnf; /* the ConfigMap's */
@@ -33,6 +37,8 @@ struct run_mycnf_input {
     const char *help; /* what the server prints at --verbose --help (server_features.h); NULL: not known */
     const char *pod_name;
     uint16_t port; /* 0: MYSQL_PORT */
+    /* Of the server's container; 0: no limit, or it is not known. Elsewhere than at its start: run_mycnf_memory. */
+    uint64_t memory_max_bytes;
 };
 
 /* The number at the end of a StatefulSet pod's name, 0 if there is none. */
@@ -40,6 +46,9 @@ uint32_t run_mycnf_ordinal(const char *pod_name);
 void run_mycnf_compose(const struct run_mycnf_input *input, struct strbuf *out);
 /* The SHA-256 in the first line; false (and "") if text is not of our making. */
 bool run_mycnf_hash(const char *text, char ret[static 65]);
+/* memory_max_bytes as text was made with it: a my.cnf that is compared with this one is made with the same, or the
+ * caches would be a change that asks for a restart. */
+uint64_t run_mycnf_memory(const char *text);
 
 /* Pure. What a whole my.cnf sets an option to, a number; the last setting counts. name: with '_'. False (and 0): it
  * does not. */

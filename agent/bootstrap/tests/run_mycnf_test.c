@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-static void compose_for(
-    const char *version, const char *help, const char *mycnf, const char *pod_name, struct strbuf *out)
+static void compose_within(uint64_t memory_mib, const char *version, const char *help, const char *mycnf,
+    const char *pod_name, struct strbuf *out)
 {
     struct agent_instance_config instance = {
         .service_domain = (char *)(uintptr_t) "demo-mysql.ns.svc", .server_id_base = 100};
@@ -24,10 +24,17 @@ static void compose_for(
         .features = {.log_first = server.number >= VERSION_NUMBER(10, 6, 0)},
         .help = help,
         .pod_name = pod_name,
+        .memory_max_bytes = memory_mib * KM_MIB,
     };
     strbuf_init(out, MYCNF_MAX);
     run_mycnf_compose(&input, out);
     agent_paths_release(&paths);
+}
+
+static void compose_for(
+    const char *version, const char *help, const char *mycnf, const char *pod_name, struct strbuf *out)
+{
+    compose_within(0, version, help, mycnf, pod_name, out);
 }
 
 static void compose(const char *version, const char *mycnf, const char *pod_name, struct strbuf *out)
@@ -113,6 +120,32 @@ static void test_a_server_gets_only_what_it_knows(void **unused)
         "loose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n# spec.tls.mode\n\n");
     expect_kept(NULL, "\n" OF_THE_OPERATOR);
     expect_kept("", "\n" OF_THE_OPERATOR); /* nothing was listed */
+}
+
+/* Beside the buffer pool. People's own come later in the file. */
+static void test_caches_follow_the_memory_limit(void **unused)
+{
+    static const struct {
+        const char *version;
+        uint64_t mib;
+        const char *lines;
+    } rows[] = {
+        {"10.11.19-MariaDB", 0, NULL},
+        {"10.11.19-MariaDB", 128, "key_buffer_size = 8M\naria_pagecache_buffer_size = 8M\n\n[mysqld]\n"},
+        {"10.11.19-MariaDB", 1024, "key_buffer_size = 16M\naria_pagecache_buffer_size = 64M\n\n[mysqld]\n"},
+        {"10.11.19-MariaDB", 4096, "key_buffer_size = 64M\naria_pagecache_buffer_size = 128M\n\n[mysqld]\n"},
+        {"10.11.19-MariaDB", 65536, "key_buffer_size = 128M\naria_pagecache_buffer_size = 128M\n\n[mysqld]\n"},
+        {"9.7.4", 1024, NULL},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf out;
+        compose_within(rows[i].mib, rows[i].version, NULL, "[mysqld]\nmax_connections = 5\n", "demo-mysql-0", &out);
+        if (rows[i].lines ? !strstr(out.buf, rows[i].lines) : strstr(out.buf, "buffer_size") != NULL)
+            fail_msg("%s with %llu MiB: %s", rows[i].version, (unsigned long long)rows[i].mib, out.buf);
+        assert_int_equal(run_mycnf_memory(out.buf), rows[i].lines ? rows[i].mib * KM_MIB : 0);
+    }
 }
 
 static void test_the_persisted_variables_of_mysql(void **unused)
@@ -275,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_numbers_of_options),
         cmocka_unit_test(test_whole_text),
         cmocka_unit_test(test_a_server_gets_only_what_it_knows),
+        cmocka_unit_test(test_caches_follow_the_memory_limit),
         cmocka_unit_test(test_the_persisted_variables_of_mysql),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
         cmocka_unit_test(test_parallel_threads_only_where_they_keep_the_order),
