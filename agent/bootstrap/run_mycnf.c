@@ -11,7 +11,8 @@
 #define OPTION_NAME_MAX 128
 #define CACHE_MIN_MIB UINT64_C(8)
 #define CACHE_MAX_MIB UINT64_C(128)
-/* Of the operator's comments. */
+/* Of the operator's comments. A text that does not begin so has no lines of the operator's. */
+#define MYCNF_OURS "# Written by kube-mysql"
 #define MYCNF_THEIRS_BEGIN "# spec.mycnf\n"
 #define MYCNF_THEIRS_END "# spec.tls.mode\n"
 
@@ -123,7 +124,7 @@ static bool is_unknown(const char *line, size_t len, const char *help)
 /* Line by line: mycnf.c of the operator has what is of people between two comments. */
 static void add_config(const char *mycnf, const char *help, struct strbuf *out)
 {
-    bool theirs = false;
+    bool theirs = !str_starts_with(mycnf, MYCNF_OURS);
 
     for (const char *line = mycnf; *line;) {
         size_t len = strcspn(line, "\n");

@@ -95,17 +95,23 @@ static void test_whole_text(void **unused)
 }
 
 /* As the operator writes it. */
-#define OF_THE_OPERATOR                                                                                      \
-    "[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_gtid_strict_mode = ON\nloose_mysqlx = OFF\n" \
-    "# spec.mycnf\nloose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n"         \
-    "# spec.tls.mode\nloose_require_secure_transport = ON\n"
+#define HEADER "# Written by kube-mysql; changes are overwritten. Set spec.mycnf instead.\n"
+#define OF_THE_OPERATOR                                                                                             \
+    HEADER "[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_gtid_strict_mode = ON\nloose_mysqlx = OFF\n" \
+           "# spec.mycnf\nloose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n"         \
+           "# spec.tls.mode\nloose_require_secure_transport = ON\n"
 
-static void expect_kept(const char *help, const char *expected)
+static void expect_kept_of(const char *mycnf, const char *help, const char *expected)
 {
     _cleanup_(strbuf_release) struct strbuf out;
 
-    compose_for("10.11.19-MariaDB", help, OF_THE_OPERATOR, "demo-mysql-0", &out);
+    compose_for("10.11.19-MariaDB", help, mycnf, "demo-mysql-0", &out);
     assert_non_null(strstr(out.buf, expected));
+}
+
+static void expect_kept(const char *help, const char *expected)
+{
+    expect_kept_of(OF_THE_OPERATOR, help, expected);
 }
 
 /* Each would be a line in the server's log at every start. What people set may be of a plugin, which no list names. */
@@ -113,13 +119,16 @@ static void test_a_server_gets_only_what_it_knows(void **unused)
 {
     UNUSED(unused);
     expect_kept("datadir        /var/lib/mysql/\ngtid-strict-mode      FALSE\nrequire-secure-transport   FALSE\n",
-        "\n[mysqld]\nbinlog_format = ROW\nloose_gtid_strict_mode = ON\n# spec.mycnf\nloose_audit_log_policy = ALL\n"
+        "\n" HEADER
+        "[mysqld]\nbinlog_format = ROW\nloose_gtid_strict_mode = ON\n# spec.mycnf\nloose_audit_log_policy = ALL\n"
         "max_connections = 5\nplugin_load_add = audit_log\n# spec.tls.mode\nloose_require_secure_transport = ON\n");
     expect_kept("datadir        /var/lib/mysql/\ngtid-mode    OFF\nmysqlx      ON\n",
-        "\n[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_mysqlx = OFF\n# spec.mycnf\n"
+        "\n" HEADER "[mysqld]\nbinlog_format = ROW\nloose_gtid_mode = ON\nloose_mysqlx = OFF\n# spec.mycnf\n"
         "loose_audit_log_policy = ALL\nmax_connections = 5\nplugin_load_add = audit_log\n# spec.tls.mode\n\n");
     expect_kept(NULL, "\n" OF_THE_OPERATOR);
     expect_kept("", "\n" OF_THE_OPERATOR); /* nothing was listed */
+    expect_kept_of("[mysqld]\nloose_clone_max_concurrency = 1\n", "datadir        /var/lib/mysql/\n",
+        "\n[mysqld]\nloose_clone_max_concurrency = 1\n"); /* not the operator's */
 }
 
 /* Beside the buffer pool. People's own come later in the file. */
