@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/version.h"
+#include "operator/begin_anew.h"
 #include "operator/kube/kube_config.h"
 #include "operator/options.h"
 #include "operator/runtime/manager.h"
@@ -24,7 +25,8 @@ static void tune_malloc(void)
     mallopt(M_TOP_PAD, 16 * KM_KIB);
 }
 
-static int run_manager(struct operator_options *options, const struct kube_config *config, struct error *err)
+static int run_manager(
+    struct operator_options *options, const struct kube_config *config, bool *ret_lost_lease, struct error *err)
 {
     const char *leader_namespace = options->leader_namespace ? options->leader_namespace : config->default_namespace;
     const struct manager_options manager_options = {
@@ -37,6 +39,7 @@ static int run_manager(struct operator_options *options, const struct kube_confi
         .lease_duration_ms = options->lease_duration_ms,
         .renew_deadline_ms = options->renew_deadline_ms,
         .retry_period_ms = options->retry_period_ms,
+        .lease_expired = begin_anew,
         .bind_address = options->bind_address,
         .port = options->metrics_port,
         .qps = options->qps,
@@ -48,6 +51,7 @@ static int run_manager(struct operator_options *options, const struct kube_confi
     if (manager) {
         operator_use_kinds(manager, options);
         rc = manager_run(manager, operator_setup, options);
+        *ret_lost_lease = manager_has_lost_lease(manager);
     }
     manager_free(manager);
     loop_free(loop);
@@ -58,16 +62,19 @@ static int run(struct operator_options *options)
 {
     struct error err = ERROR_INIT;
     struct kube_config config = {.server = NULL};
+    bool lost_lease = false;
     log_setup(options->log_level, options->log_format, STDERR_FILENO);
     int rc = kube_config_load(options->kubeconfig, options->context, &config, &err);
     if (rc == 0) {
         log_info("kube-mysql operator", LOG_STR("version", KM_VERSION), LOG_STR("commit", build_commit),
             LOG_STR("server", config.server), LOG_STR("identity", options->identity));
-        rc = run_manager(options, &config, &err);
+        rc = run_manager(options, &config, &lost_lease, &err);
         kube_config_release(&config);
     }
     if (rc < 0)
         log_error("start failed", LOG_ERR(&err));
+    if (lost_lease)
+        begin_anew();
     return rc < 0 ? EXIT_FAILURE : rc;
 }
 
@@ -81,6 +88,7 @@ int main(int argc, char **argv)
     struct error err = ERROR_INIT;
     build_commit = KM_COMMIT;
     tune_malloc();
+    begin_anew_with(argv);
     if (operator_options_parse(argc, argv, &options, &err) < 0) {
         fprintf(stderr, "kube-mysql-operator: %s\nTry --help.\n", err.message);
         return EXIT_USAGE;

@@ -251,7 +251,7 @@ static void elector_guard(struct leader_elector *elector)
     if (!options->guard)
         return;
     if (!elector->guard)
-        elector->guard = lease_guard_new();
+        elector->guard = lease_guard_new(options->expired);
     if (elector->guard)
         lease_guard_set(elector->guard,
             elector->request_started_guard_ms + (options->renew_deadline_ms + options->lease_duration_ms) / 2);

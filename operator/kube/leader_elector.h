@@ -46,7 +46,8 @@ struct leader_elector_options {
     int64_t lease_duration_ms; /* 0: the defaults above */
     int64_t renew_deadline_ms;
     int64_t retry_period_ms;
-    bool guard; /* see above; at most one such elector in a process */
+    bool guard;            /* see above; at most one such elector in a process */
+    void (*expired)(void); /* of the guard (lease_guard.h); NULL: the process ends */
     void (*started_leading)(void *arg);
     void (*stopped_leading)(void *arg);                  /* after started only; on loss the process should end */
     void (*new_leader)(void *arg, const char *identity); /* may be NULL */

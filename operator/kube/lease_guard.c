@@ -16,6 +16,8 @@ struct lease_guard {
     timer_t timer;
 };
 
+static void (*when_expired)(void);
+
 /* Async-signal-safe, and nothing else of this process runs any more. */
 static void on_expired(int signum)
 {
@@ -23,16 +25,19 @@ static void on_expired(int signum)
     UNUSED(signum);
     ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
     UNUSED(ignored);
+    if (when_expired)
+        when_expired();
     _exit(EXIT_FAILURE);
 }
 
-struct lease_guard *lease_guard_new(void)
+struct lease_guard *lease_guard_new(void (*expired)(void))
 {
     struct error err = ERROR_INIT;
     struct sigaction action = {.sa_handler = on_expired};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
     struct lease_guard *guard = xnew(struct lease_guard);
     event._sigev_un._tid = gettid(); /* a name of its own only in newer headers */
+    when_expired = expired;
     sigfillset(&action.sa_mask);
     if (sigaction(SIGRTMIN, &action, NULL) == 0 && timer_create(CLOCK_BOOTTIME, &event, &guard->timer) == 0)
         return guard;

@@ -75,6 +75,7 @@ struct manager {
     int64_t drain_until_ms;
     struct loop_timer stop_timer;
     int exit_code;
+    bool has_lost_lease;
 
     struct loop_timer tick_timer;
     int64_t tick_due_ms;
@@ -445,6 +446,7 @@ static void on_not_leading(void *arg)
 {
     struct manager *manager = arg;
     manager->leading = false;
+    manager->has_lost_lease = true;
     manager_end(manager, 1);
 }
 
@@ -468,6 +470,7 @@ static void manager_stand(struct manager *manager)
         .renew_deadline_ms = manager->options.renew_deadline_ms,
         .retry_period_ms = manager->options.retry_period_ms,
         .guard = true,
+        .expired = manager->options.lease_expired,
         .started_leading = on_leading,
         .stopped_leading = on_not_leading,
         .new_leader = on_new_leader,
@@ -542,4 +545,9 @@ int manager_run(struct manager *manager, manager_setup_fn setup, void *setup_arg
     manager_discover(manager);
     loop_run(manager->loop);
     return manager->exit_code;
+}
+
+bool manager_has_lost_lease(const struct manager *manager)
+{
+    return manager->has_lost_lease;
 }

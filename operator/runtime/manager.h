@@ -40,9 +40,10 @@ struct manager_options {
     const char *leader_namespace; /* NULL: no election, lead at once */
     const char *leader_identity;  /* also the reporting instance of Events */
     int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms; /* 0: defaults of leader_elector.h */
-    const char *bind_address;                                      /* health and metrics */
-    uint16_t port;                                                 /* 0: no server */
-    double qps, burst;                                             /* 0: kube_client's defaults */
+    void (*lease_expired)(void); /* of the lease's guard (lease_guard.h); NULL: the process ends with exit code 1 */
+    const char *bind_address;    /* health and metrics */
+    uint16_t port;               /* 0: no server */
+    double qps, burst;           /* 0: kube_client's defaults */
 };
 
 struct manager *manager_new(struct loop *loop, const struct manager_options *options, struct error *err);
@@ -75,5 +76,7 @@ void manager_let_wait(struct manager *manager, const struct controller *controll
 bool manager_leads(const struct manager *manager);
 /* Blocks until the end; returns the exit code. */
 int manager_run(struct manager *manager, manager_setup_fn setup, void *setup_arg);
+/* After manager_run: it ended as the lease was lost. Nothing of what is known may be gone on with. */
+bool manager_has_lost_lease(const struct manager *manager);
 
 #endif

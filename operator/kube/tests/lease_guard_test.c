@@ -56,7 +56,7 @@ static pid_t start_child(bool free_in_time, int64_t first_deadline_ms)
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    struct lease_guard *guard = lease_guard_new();
+    struct lease_guard *guard = lease_guard_new(NULL);
     if (!guard)
         _exit(2);
     lease_guard_set(guard, now_ms + first_deadline_ms);
@@ -112,7 +112,7 @@ static void test_a_deadline_that_has_passed_ends_it_at_once(void **state)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct lease_guard *guard = lease_guard_new();
+        struct lease_guard *guard = lease_guard_new(NULL);
         lease_guard_set(guard, lease_guard_now_ms() - 5000);
         work_until(lease_guard_now_ms() + LATE_MS);
         _exit(3);

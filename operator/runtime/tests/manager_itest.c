@@ -21,6 +21,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/strbuf.h"
+#include "operator/begin_anew.h"
 #include "operator/kube/kube_config.h"
 
 #define LEASE_MS 3000
@@ -119,8 +120,10 @@ static int member_main(const char *component, const char *mode)
     log_setup(LOG_INFO, LOG_FORMAT_TEXT, STDERR_FILENO);
     if (kube_config_load(getenv("KM_TEST_KUBECONFIG"), NULL, &config, &err) < 0)
         return 3;
+    bool again = str_eq(mode, "again");
     const struct manager_options options = {
         .config = &config,
+        .lease_expired = again ? begin_anew : NULL,
         .field_manager = "itest",
         .user_agent = "itest",
         .component = component,
@@ -136,9 +139,12 @@ static int member_main(const char *component, const char *mode)
         return 3;
     manager_use_kind(manager, &kube_kind_config_map);
     int rc = manager_run(manager, member_setup, (void *)(uintptr_t)mode);
+    bool lost = manager_has_lost_lease(manager);
     manager_free(manager);
     loop_free(loop);
     kube_config_release(&config);
+    if (lost && again)
+        begin_anew();
     return rc;
 }
 
@@ -251,6 +257,17 @@ static const char *lease_holder(void)
     while (!world.answered)
         loop_run_once(world.loop, 100);
     return world.holder;
+}
+
+static void give_lease(const char *holder)
+{
+    static const struct kube_resource lease = {.kind = &kube_kind_lease, .version = "v1"};
+    _cleanup_(json_decrefp) json_t *patch = json_build("{s:{s:s}}", "spec", "holderIdentity", holder);
+    world.answered = false;
+    kube_patch(world.client, &lease, "default", component, NULL, KUBE_PATCH_MERGE, patch, on_lease, NULL);
+    while (!world.answered)
+        loop_run_once(world.loop, 100);
+    assert_string_equal(world.holder, holder);
 }
 
 static void assert_leads(const struct member *member)
@@ -398,6 +415,51 @@ static void test_a_stopped_leader_ends_when_it_wakes(void **state)
     member_end(&standby);
 }
 
+static void forget_log(struct member *member)
+{
+    member_says(member, "(nothing)", 200);
+    strbuf_truncate(&member->log, 0);
+}
+
+/* The same process is a standby then, and leads when the other one has ended. */
+static void test_a_stopped_leader_begins_anew(void **state)
+{
+    UNUSED(state);
+    struct member leader, standby;
+    member_start(&leader, "again");
+    expect(&leader, "reconciled", 20000);
+    member_start(&standby, "again");
+    expect(&standby, "leader identity=", 20000);
+    kill(leader.pid, SIGSTOP);
+    expect(&standby, "reconciled", 2 * LEASE_MS);
+    forget_log(&leader);
+    kill(leader.pid, SIGCONT);
+    expect(&leader, "still running after the end of its lease", 5000);
+    expect(&leader, "leader identity=", 20000);
+    assert_null(strstr(leader.log.buf, "reconciled"));
+    assert_leads(&standby);
+    member_end(&standby);
+    expect(&leader, "reconciled", 20000);
+    assert_leads(&leader);
+    member_end(&leader); /* signals are not blocked */
+}
+
+/* Whoever it is that holds the lease in its place. */
+static void test_a_leader_that_loses_the_lease_begins_anew(void **state)
+{
+    UNUSED(state);
+    struct member leader;
+    member_start(&leader, "again");
+    expect(&leader, "reconciled", 20000);
+    forget_log(&leader);
+    give_lease("somebody");
+    expect(&leader, "leadership lost", 2 * LEASE_MS);
+    expect(&leader, "leader identity=somebody", 20000);
+    expect(&leader, "reconciled", 20000);
+    assert_leads(&leader);
+    member_end(&leader);
+}
+
 /* Stopped in the midst of a reconcile that writes without a pause: whatever was half done stays so. */
 static void test_a_stopped_leader_never_writes_again(void **state)
 {
@@ -457,6 +519,7 @@ static void test_second_signal_ends_at_once(void **state)
 
 int main(int argc, char **argv)
 {
+    begin_anew_with(argv);
     if (argc == 4 && str_eq(argv[1], "member"))
         return member_main(argv[2], argv[3]);
     if (!getenv("KM_TEST_KUBECONFIG")) {
@@ -469,6 +532,8 @@ int main(int argc, char **argv)
         CASE(test_handover_on_sigterm),
         CASE(test_takeover_after_sigkill),
         CASE(test_a_stopped_leader_ends_when_it_wakes),
+        CASE(test_a_stopped_leader_begins_anew),
+        CASE(test_a_leader_that_loses_the_lease_begins_anew),
         CASE(test_a_stopped_leader_never_writes_again),
         CASE(test_hanging_work_does_not_hold_the_end),
         CASE(test_second_signal_ends_at_once),
