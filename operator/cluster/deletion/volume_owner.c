@@ -4,10 +4,23 @@
 #include "operator/cluster/deletion/volume_owner.h"
 
 #include "operator/cluster/state/final_backup_state.h"
+#include "operator/cluster/state/pod_reason.h"
+
+/* Its pod may be given a node at this moment. */
+static bool is_being_placed(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member->claim != claim)
+            continue;
+        return member->pod ? !pod_reason_is_placement(member->pod->problem_reason) : str_empty(member->refused);
+    }
+    return false;
+}
 
 bool volume_owner_is_wanted(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)
 {
-    if (!str_eq(claim->phase, "Bound"))
+    if (!str_eq(claim->phase, "Bound") && is_being_placed(snapshot, claim))
         return cluster_owns(snapshot, &claim->object);
     return snapshot->cluster.deletion_volumes == DELETION_VOLUMES_DELETE && !final_backup_holds_volumes(snapshot);
 }

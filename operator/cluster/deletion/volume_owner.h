@@ -11,8 +11,8 @@
 
 #include "operator/cluster/state/cluster_snapshot.h"
 
-/* The cluster is to be its controller. Bound claims only: a change while the scheduler places the pod would make it
- * start over. */
+/* The cluster is to be its controller. Not changed while the scheduler may be placing the claim's pod, which would make
+ * it start over: only when the claim is bound, the scheduler has found no node, or the API server refuses the pod. */
 bool volume_owner_is_wanted(const struct cluster_snapshot *snapshot, const struct pvc_object *claim);
 /* Somebody else's: it is left alone. */
 bool volume_owner_is_foreign(const struct cluster_snapshot *snapshot, const struct pvc_object *claim);
