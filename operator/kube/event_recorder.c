@@ -14,9 +14,7 @@
 #define EVENT_MESSAGE_MAX 1024 /* validation of core/v1 Event */
 #define EVENT_REASON_MAX 128   /* likewise */
 #define AGGREGATE_WINDOW_MS (10LL * 60 * 1000)
-/* A cluster of three that is made, loses a member and moves its primary has thirty things to say, the last one the most
- * important. */
-#define SPAM_BURST 100
+#define SPAM_BURST 50
 #define SPAM_REFILL_MS (30LL * 1000)
 #define KEY_SIZE 96
 
@@ -38,7 +36,7 @@ struct aggregate {
     bool dirty; /* counted since the last write began */
 };
 
-/* What an object may still say. */
+/* What may still be said of an object for one reason. */
 struct bucket {
     struct list_node lru;
     char key[KEY_SIZE];
@@ -345,11 +343,12 @@ static struct aggregate *aggregate_find(struct event_recorder *recorder, const c
     return aggregate;
 }
 
-static void object_key(const struct event_target *target, char out[static KEY_SIZE])
+static void subject_key(const struct event_target *target, const char *reason, char out[static KEY_SIZE])
 {
     uint64_t name = hash64(HASH64_INIT, str_or_empty(target->ns), strlen(str_or_empty(target->ns)) + 1);
-    name = hash64(name, target->name, strlen(target->name));
-    name = hash64(name, target->resource->kind->plural, strlen(target->resource->kind->plural));
+    name = hash64(name, target->name, strlen(target->name) + 1);
+    name = hash64(name, target->resource->kind->plural, strlen(target->resource->kind->plural) + 1);
+    name = hash64(name, reason, strlen(reason));
     snprintf(out, KEY_SIZE, "%.48s/%016llx", str_or_empty(target->uid), (unsigned long long)name);
 }
 
@@ -359,19 +358,26 @@ static void log_message(const struct event_target *target, enum event_type type,
         LOG_STR("kind", target->resource->kind->kind), LOG_STR("namespace", target->ns), LOG_STR("name", target->name));
 }
 
+static void log_left_out(const struct event_target *target, const char *reason, struct bucket *bucket)
+{
+    log_warn("so many before this one were too many, and are left out", LOG_INT("count", (int64_t)bucket->dropped),
+        LOG_STR("reason", reason), LOG_STR("namespace", target->ns), LOG_STR("name", target->name));
+    bucket->dropped = 0;
+}
+
 static void record_message(struct event_recorder *recorder, const struct event_target *target, enum event_type type,
     const char *reason, const char *message)
 {
-    char object[KEY_SIZE], key[KEY_SIZE];
-    object_key(target, object);
-    uint64_t text = hash64(HASH64_INIT, reason, strlen(reason) + 1);
-    text = hash64(text, message, strlen(message));
-    snprintf(key, sizeof(key), "%.70s/%d/%016llx", object, (int)type, (unsigned long long)text);
+    char subject[KEY_SIZE], key[KEY_SIZE];
+    subject_key(target, reason, subject);
+    uint64_t text = hash64(HASH64_INIT, message, strlen(message));
+    snprintf(key, sizeof(key), "%.70s/%d/%016llx", subject, (int)type, (unsigned long long)text);
 
-    if (!bucket_take(bucket_of(recorder, object, clock_monotonic_ms()), clock_monotonic_ms())) {
-        log_debug("event dropped: too many of this object", LOG_STR("object", target->name), LOG_STR("reason", reason));
+    struct bucket *bucket = bucket_of(recorder, subject, clock_monotonic_ms());
+    if (!bucket_take(bucket, clock_monotonic_ms()))
         return;
-    }
+    if (bucket->dropped > 0)
+        log_left_out(target, reason, bucket);
     if (!target->is_logged)
         log_message(target, type, reason, message);
     struct aggregate *aggregate = aggregate_find(recorder, key);

@@ -3,9 +3,10 @@
  * event_recorder.h: core/v1 Events, aggregated.
  *
  * Fire and forget: an event that cannot be written is logged and dropped. The same (object, type, reason, message)
- * within ten minutes raises `count` and lastTimestamp of the first instead of making another (a patch); per object a
- * token bucket (burst 100, one per 30 seconds refill; client-go's spam filter has 25 and 5 minutes, for objects that
- * say less). At most EVENT_CACHE_MAX aggregates are remembered (least recently used goes).
+ * within ten minutes raises `count` and lastTimestamp of the first instead of making another (a patch). Each reason of
+ * an object has a token bucket of its own (burst 50, one per 30 seconds refill), so that what is said again and again
+ * leaves room for what is said once; client-go's spam filter has one of 25 and 5 minutes for the whole object. At most
+ * EVENT_CACHE_MAX aggregates and as many buckets are remembered (least recently used goes).
  *
  * What is recorded is written EVENT_DELAY_MS later: events are for people, and in a failover, or when a cluster is
  * made, they would stand in the API server's queue before the writes that clients wait for. What waits when a process
@@ -20,7 +21,8 @@
  * patch.
  *
  * Each is a line of the log as well, with the same text: events are gone after an hour, and what was decided is asked
- * for later. So who records an event need not log it. What an object says beyond its bucket is in neither.
+ * for later. So who records an event need not log it. What is said beyond a bucket is in neither; the next line of that
+ * reason is preceded by one that says how many were left out.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 #ifndef KM_EVENT_RECORDER_H
