@@ -137,6 +137,17 @@ static void remedy_memory(const struct cluster_snapshot *snapshot, char *out, si
 }
 
 /* Without the words of the reason, which whoever reads this has before him as well. */
+/* A claim that waits for its pod is not bound either (volumeBindingMode: WaitForFirstConsumer). */
+static void remedy_placement(const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pvc_object *claim = member->claim;
+    bool waits = claim && !str_eq(claim->phase, "Bound");
+    snprintf(out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less%s%s%s%s%s",
+        member->name, waits ? "; or see why claim " : "", waits ? claim->name : "",
+        waits && !str_empty(claim->storage_class) ? " of StorageClass " : "", waits ? claim->storage_class : "",
+        waits ? " is not bound" : "");
+}
+
 static bool say_remedy(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
@@ -150,8 +161,7 @@ static bool say_remedy(
         snprintf(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
     else if (pod_reason_is_placement(pod_reason(member)))
-        snprintf(
-            out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less", member->name);
+        remedy_placement(member, out, size);
     else if (pod_reason_is_memory(pod_reason(member)) && str_eq(pod->problem_container, CONTAINER_MYSQL))
         remedy_memory(snapshot, out, size);
     else
