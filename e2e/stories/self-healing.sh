@@ -25,6 +25,10 @@ kn patch endpointslice db-mysql-primary --type=json -p '[{"op":"replace","path":
 wait_until 20 "route is as it was" eval '[[ -n $(field endpointslice db-mysql-primary ".endpoints[0].addresses[0]") ]]'
 kn label svc db-mysql-primary app.kubernetes.io/managed-by- > /dev/null
 wait_until 20 "label is back" field_is svc db-mysql-primary '.metadata.labels.app\.kubernetes\.io/managed-by' kube-mysql
+for service in db-mysql db-mysql-primary db-mysql-replicas; do # the list's key is changed, the name is not
+  kn patch svc $service --type=merge -p '{"spec":{"ports":[{"name":"mysql","port":3307,"targetPort":3306,"protocol":"TCP"}]}}' > /dev/null
+  wait_until 20 "port of $service is as it was" eval "[[ \$(field svc $service '.spec.ports[?(@.name==\"mysql\")].port') == 3306 ]]"
+done
 kn scale sts db-mysql --replicas=0 > /dev/null
 wait_until 20 "replicas are as wanted" field_is sts db-mysql .spec.replicas 1
 wait_ready db 1

@@ -26,7 +26,7 @@ struct run {
 struct step {
     struct run *run;
     const struct plan_action *action;
-    bool adopted;         /* managed_fields.h: done once */
+    bool adopted, taken;  /* managed_fields.h: each is done once */
     struct error refusal; /* of the apply before that */
 };
 
@@ -107,28 +107,50 @@ static void on_adopted(void *arg, const struct kube_answer *answer, const struct
         apply_start(step);
 }
 
-static void adopt(struct step *step, json_t *patch)
+static void patch_ownership(struct step *step, json_t *patch)
 {
     const struct plan_targets *targets = step->run->targets;
     const struct plan_action *action = step->action;
-    step->adopted = true;
     kube_patch(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, NULL, KUBE_PATCH_JSON,
         patch, on_adopted, step);
+}
+
+static json_t *adopt(struct step *step, const json_t *object)
+{
+    if (step->adopted)
+        return NULL;
+    json_t *patch = managed_fields_adopt(object, kube_client_field_manager(step->run->targets->client));
+    step->adopted = patch != NULL;
+    return patch;
+}
+
+static json_t *take(struct step *step, const json_t *object)
+{
+    const struct plan_action *action = step->action;
+    if (step->taken)
+        return NULL;
+    json_t *patch = managed_fields_take(object, kube_client_field_manager(step->run->targets->client), action->body);
+    step->taken = patch != NULL;
+    if (patch)
+        log_info("remove what was changed by hand and stands in the way", LOG_STR("kind", plan_kind_name(action->kind)),
+            LOG_STR("namespace", action->ns), LOG_STR("name", action->name), LOG_STR("refusal", step->refusal.message));
+    return patch;
 }
 
 static void on_refused_read(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct step *step = arg;
-    const char *manager = kube_client_field_manager(step->run->targets->client);
-    _cleanup_(json_decrefp) json_t *patch = err ? NULL : managed_fields_adopt(answer->object, manager);
+    _cleanup_(json_decrefp) json_t *patch = err ? NULL : adopt(step, answer->object);
+    if (!err && !patch)
+        patch = take(step, answer->object);
     if (patch)
-        adopt(step, patch);
+        patch_ownership(step, patch);
     else
         step_fail(step, &step->refusal);
 }
 
-/* An item of the creation's that the apply does not name stays beside its successor until the creation is adopted,
- * and both together may not be valid: two ports of one name. */
+/* An item that the apply does not name stays beside its successor while it is the creation's or somebody else's, and
+ * both together may not be valid: two ports of one name. */
 static void on_refused(struct step *step, const struct error *err)
 {
     const struct plan_targets *targets = step->run->targets;
@@ -141,11 +163,10 @@ static void on_refused(struct step *step, const struct error *err)
 static void on_applied(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct step *step = arg;
-    const char *manager = kube_client_field_manager(step->run->targets->client);
-    _cleanup_(json_decrefp) json_t *patch = err || step->adopted ? NULL : managed_fields_adopt(answer->object, manager);
+    _cleanup_(json_decrefp) json_t *patch = err ? NULL : adopt(step, answer->object);
     if (patch)
-        adopt(step, patch);
-    else if (err && err->kind == ERROR_INVALID && !step->adopted)
+        patch_ownership(step, patch);
+    else if (err && err->kind == ERROR_INVALID && !step->taken)
         on_refused(step, err);
     else
         on_written(step, answer, err);

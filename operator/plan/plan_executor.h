@@ -11,7 +11,8 @@
  * with ERROR_EXISTS, naming it (ERROR_CONFLICT if it is left of a former owner, see ownership.h); nothing is written
  * (I11). So nothing foreign can be taken over even by a race, and what is absent costs one request. An apply onto a
  * known object carries its UID as precondition; the first one adopts what the POST wrote (managed_fields.h), which
- * costs two requests more, once in an object's life.
+ * costs two requests more, once in an object's life. An apply that is refused as invalid because of what somebody else
+ * has written beside ours, as a port of the same name, takes that away and is tried again, once.
  *
  * A create is preceded by a GET: a quota refuses a POST before the API server finds out that the object exists. What it
  * makes does not go into the informer.
