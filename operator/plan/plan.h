@@ -3,7 +3,7 @@
  * plan.h: what to write next, as data.
  *
  * A decision is pure: it looks at a snapshot and returns a plan. A plan is a short list of stages; the actions of one
- * stage are independent of each other, a stage starts when all actions before it succeeded. Nothing in a plan waits for
+ * stage are independent of each other, a stage starts when all actions before it succeeded that it waits for. Nothing in a plan waits for
  * the world: what needs waiting is a further reconcile, which looks again. So a crash between any two actions is
  * harmless (I10).
  */
@@ -49,8 +49,9 @@ struct plan_action {
     /* of the live object as last seen; NULL: believed absent (then it is created, never applied, so that nobody's
      * object is taken over) */
     char *uid;
-    json_t *body; /* apply, patch, create; NULL for delete */
-    char *why;    /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
+    json_t *body;   /* apply, patch, create; NULL for delete */
+    bool lets_pass; /* plan_let_pass */
+    char *why;      /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
 };
 
 struct plan {
@@ -79,6 +80,9 @@ void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, cons
     json_t *body, const char *why);
 void plan_add_delete(
     struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid, const char *why);
+
+/* What was added last is nothing that later stages need: they start also when the API server refuses it. */
+void plan_let_pass(struct plan *plan);
 
 /* For goldens and debug logs: stages, verbs, names; bodies only if asked. Secret data is never in a plan's text. */
 json_t *plan_describe(const struct plan *plan, bool with_bodies);

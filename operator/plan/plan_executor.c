@@ -19,6 +19,7 @@ struct run {
     struct loop_timer kick;
     int next;    /* first action that was not started */
     int pending; /* actions under way */
+    bool is_stopped;
     struct error first_error;
 };
 
@@ -47,6 +48,13 @@ static void run_end(struct run *run)
     free(run);
 }
 
+/* A no to this object alone: the others may fare better. */
+static bool is_refusal(const struct error *err)
+{
+    return err->kind == ERROR_INVALID || err->kind == ERROR_FORBIDDEN || err->kind == ERROR_EXISTS ||
+        err->kind == ERROR_CONFLICT || err->kind == ERROR_TOO_LARGE;
+}
+
 static void step_end(struct step *step, const struct kube_answer *answer, const struct error *err)
 {
     struct run *run = step->run;
@@ -54,6 +62,8 @@ static void step_end(struct step *step, const struct kube_answer *answer, const 
     free(step);
     if (err && !run->first_error.kind)
         run->first_error = *err;
+    if (err && !(action->lets_pass && is_refusal(err)))
+        run->is_stopped = true;
     if (run->action_done)
         run->action_done(run->arg, action, answer, err);
     if (--run->pending == 0)
@@ -302,7 +312,7 @@ static void action_begin(struct run *run, const struct plan_action *action)
 static void run_stage(void *arg)
 {
     struct run *run = arg;
-    if (run->first_error.kind || run->next == run->plan->count) {
+    if (run->is_stopped || run->next == run->plan->count) {
         run_end(run);
         return;
     }

@@ -3,7 +3,8 @@
  * plan_executor.h: runs any plan against the API server.
  *
  * The actions of a stage are started together; when all have ended well, the next stage starts. The first error stops
- * further stages; actions already under way end on their own. Answers to writes are put into the informers at once
+ * further stages, but for a refusal of what lets them pass (plan_let_pass); actions already under way end on their own.
+ * Answers to writes are put into the informers at once
  * (read your writes).
  *
  * Ownership: an apply onto an object that is not in our caches is a POST, which the API server refuses if anything of
@@ -38,7 +39,7 @@ struct plan_targets {
 /* One action ended (err NULL: well; then answer is what the server said). Before `done`; may be NULL. */
 typedef void (*plan_action_fn)(
     void *arg, const struct plan_action *action, const struct kube_answer *answer, const struct error *err);
-/* The plan ended; err NULL: all of it. The plan is freed after this returns. */
+/* The plan ended; err NULL: all of it, else the first error. The plan is freed after this returns. */
 typedef void (*plan_done_fn)(void *arg, const struct plan *plan, const struct error *err);
 
 /* Takes the plan. targets is borrowed until done. An empty plan is done on the next turn of the loop. There is no

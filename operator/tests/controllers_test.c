@@ -131,6 +131,48 @@ static void what_is_broken_by_hand_comes_back(void **state)
     operator_world_free(world);
 }
 
+static bool break_what_cannot_be_mended(struct operator_world *world)
+{
+    static const struct kube_api_fault fault = {.method = "PATCH",
+        .path_prefix = PATH_CORE "services/",
+        .kind = KUBE_API_FAULT_STATUS,
+        .status = 422,
+        .reason = "Invalid",
+        .times = -1};
+    kube_api_double_fault(world->api, &fault);
+    world_edit_json(world, PATH_CORE "services/shop-mysql-primary", "{'spec': {'ports': []}}");
+    world_edit_json(world, PATH_STATEFUL_SET, "{'spec': {'replicas': 7}}");
+    return true;
+}
+
+static bool others_are_mended(struct operator_world *world)
+{
+    return world_int(world, PATH_STATEFUL_SET, "spec.replicas") == 1;
+}
+
+static bool refusal_ends(struct operator_world *world)
+{
+    assert_int_equal(world_int(world, PATH_CORE "services/shop-mysql-primary", "spec.ports[0].port"), 0);
+    kube_api_double_clear_faults(world->api);
+    return true;
+}
+
+static bool service_is_mended(struct operator_world *world)
+{
+    return world_int(world, PATH_CORE "services/shop-mysql-primary", "spec.ports[0].port") == 3306;
+}
+
+static void one_refused_object_keeps_no_other_from_being_mended(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, break_what_cannot_be_mended, others_are_mended, refusal_ends, service_is_mended, settled, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 /* ---- objects of others ---- */
 
 #define FOREIGN_SERVICE \
@@ -663,6 +705,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creation_ends_with_a_serving_cluster),
         cmocka_unit_test(what_is_broken_by_hand_comes_back),
+        cmocka_unit_test(one_refused_object_keeps_no_other_from_being_mended),
         cmocka_unit_test(a_foreign_service_is_left_alone),
         cmocka_unit_test(without_its_secrets_nothing_is_made),
         cmocka_unit_test(a_cluster_made_again_gets_everything_anew),

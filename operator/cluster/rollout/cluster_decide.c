@@ -54,6 +54,14 @@ bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struc
         set->observed_generation >= set->object.generation;
 }
 
+/* A cluster is made in order. Later its StatefulSet and pods need of the children before them what they are made with,
+ * and are looked after also while the rest is refused. */
+static bool lets_pass(const struct cluster_snapshot *snapshot, enum cluster_child child)
+{
+    return snapshot->children[CHILD_STATEFUL_SET] && child != CHILD_SERVICE_ACCOUNT && child != CHILD_CONFIG_MAP &&
+        child != CHILD_STATEFUL_SET;
+}
+
 static void decide_child(
     const struct cluster_snapshot *snapshot, enum cluster_child child, struct cluster_decision *decision)
 {
@@ -67,6 +75,8 @@ static void decide_child(
     if (snapshot->children[child])
         kube_uid_print(snapshot->children[child]->uid, uid);
     plan_add_apply(decision->plan, desired_child_kind(child), *uid ? uid : NULL, body, NULL);
+    if (lets_pass(snapshot, child))
+        plan_let_pass(decision->plan);
 }
 
 /* `init` would try again by itself, but with a growing back-off. Only together with a new text: whatever that is,
@@ -105,11 +115,11 @@ static void decide_terminal(const struct cluster_snapshot *snapshot, struct clus
 {
     const struct custom_object *terminal = snapshot->terminal;
     bool ours = terminal && cluster_owns(snapshot, &terminal->object);
-    if (snapshot->cluster.has_terminal && !terminal)
-        plan_add_apply(decision->plan, PLAN_TERMINAL, NULL, desired_terminal(snapshot), NULL);
-    else if (snapshot->cluster.has_terminal && ours && !cluster_terminal_is_as_wanted(snapshot))
-        plan_add_apply(decision->plan, PLAN_TERMINAL, terminal->uid, desired_terminal(snapshot), NULL);
-    else if (!snapshot->cluster.has_terminal && ours && !terminal->object.deleting)
+    bool is_made = snapshot->cluster.has_terminal && !terminal;
+    if (is_made || (snapshot->cluster.has_terminal && ours && !cluster_terminal_is_as_wanted(snapshot))) {
+        plan_add_apply(decision->plan, PLAN_TERMINAL, is_made ? NULL : terminal->uid, desired_terminal(snapshot), NULL);
+        plan_let_pass(decision->plan);
+    } else if (!snapshot->cluster.has_terminal && ours && !terminal->object.deleting)
         plan_add_delete(decision->plan, PLAN_TERMINAL, snapshot->ns, terminal->name, terminal->uid, NULL);
 }
 

@@ -2,7 +2,9 @@
 /*
  * cluster_decide.h: from a snapshot to the next plan: pure.
  *
- * What is written, in this order, each only if the live object is not already as wanted:
+ * What is written, in this order, each only if the live object is not already as wanted. A MysqlTerminal that the API
+ * server refuses, and where the StatefulSet is there a Service, an EndpointSlice or a PodDisruptionBudget, too, does
+ * not keep what follows from being written:
  *   1. ServiceAccount, ConfigMap, Services, EndpointSlice, PodDisruptionBudget, MysqlTerminal; the StatefulSet after
  *      them with the ConfigMap's text: members whose `init` cannot go on with the one before lose their pods
  *   2. volume claims: growth, owner by deletion.volumes

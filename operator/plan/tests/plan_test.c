@@ -190,6 +190,42 @@ static void the_first_error_stops_later_stages_only(void **state)
     assert_string_equal(live_value(world, "c"), "");
 }
 
+static void what_lets_pass_stops_nothing_when_it_is_refused(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .path_prefix = WORLD_MAPS_IN_NS, .status = 422, .reason = "Invalid"};
+    kube_api_double_fault(world->api, &fault);
+    add_map(plan, "a");
+    plan_let_pass(plan);
+    plan_next_stage(plan);
+    add_map(plan, "b");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_INVALID);
+    assert_true(str_starts_with(result.err.message, "ConfigMap a: "));
+    assert_int_equal(result.actions, 2);
+    assert_string_equal(live_value(world, "b"), "v");
+}
+
+/* No word about this object: nothing else would fare better. */
+static void a_server_in_trouble_stops_all(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {
+        .method = "POST", .path_prefix = WORLD_MAPS_IN_NS, .status = 500, .reason = "InternalError"};
+    kube_api_double_fault(world->api, &fault);
+    add_map(plan, "a");
+    plan_let_pass(plan);
+    plan_next_stage(plan);
+    add_map(plan, "b");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_UNAVAILABLE);
+    assert_int_equal(result.actions, 1);
+    assert_string_equal(live_value(world, "b"), "");
+}
+
 static void a_foreign_object_is_not_taken_over(void **state)
 {
     struct world *world = *state;
@@ -330,6 +366,8 @@ int main(void)
         WORLD_TEST(an_empty_plan_is_done),
         WORLD_TEST(writes_are_read_at_once),
         WORLD_TEST(the_first_error_stops_later_stages_only),
+        WORLD_TEST(what_lets_pass_stops_nothing_when_it_is_refused),
+        WORLD_TEST(a_server_in_trouble_stops_all),
         WORLD_TEST(a_foreign_object_is_not_taken_over),
         WORLD_TEST(what_a_former_owner_left_is_waited_for),
         WORLD_TEST(ours_without_our_labels_is_applied),
