@@ -154,7 +154,8 @@ static bool say_remedy(
     const struct pod_object *pod = member->pod;
     if (is_refused(member)) {
         char remedy[256];
-        snprintf(out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, remedy, sizeof(remedy)));
+        snprintf(
+            out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, "the cluster", remedy, sizeof(remedy)));
     } else if (pod_reason_is_image(pod_reason(member)))
         remedy_image(snapshot, member, out, size);
     else if (pod_reason_is_container(pod_reason(member)))

@@ -48,7 +48,7 @@ static void only_words_about_the_pod_are_a_refusal(void **state)
         const char *remedy;
     } rows[] = {
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: exceeded quota: q", POD_ANSWER_OVER_QUOTA, TEMPLATE_OVER_QUOTA,
-            "raise the ResourceQuota of namespace ns1"},
+            "raise the ResourceQuota of namespace ns1, or let the cluster ask for less"},
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: mysql",
             POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "give the containers the requests and limits"},
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostNetwork",
@@ -76,7 +76,7 @@ static void only_words_about_the_pod_are_a_refusal(void **state)
         if (pod_answer_of(&err) != rows[i].answer || template_verdict_of(&err) != rows[i].template)
             fail_msg("%s", rows[i].message);
         if (rows[i].remedy &&
-            !strstr(pod_refusal_remedy(rows[i].message, "ns1", remedy, sizeof(remedy)), rows[i].remedy))
+            !strstr(pod_refusal_remedy(rows[i].message, "ns1", "the cluster", remedy, sizeof(remedy)), rows[i].remedy))
             fail_msg("%s: %s", rows[i].message, remedy);
     }
     assert_int_equal(pod_answer_of(NULL), POD_ANSWER_TAKEN);

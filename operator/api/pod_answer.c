@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/api/pod_answer.h"
+
+/* The texts are the API server's: of plugin/pkg/admission/resourcequota, of its authorizer, of webhooks that take no
+ * part in dry runs
+ * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#side-effects), and of a
+ * namespace that ends. */
+enum pod_answer pod_answer_of(const struct error *err)
+{
+    static const char *const others[] = {"does not support dry run", "cannot create resource", "being terminated"};
+    if (!err || err->kind == ERROR_EXISTS)
+        return POD_ANSWER_TAKEN;
+    if (err->kind == ERROR_ENDING)
+        return POD_ANSWER_OF_OTHERS;
+    if (err->kind != ERROR_FORBIDDEN && err->kind != ERROR_INVALID)
+        return POD_ANSWER_UNKNOWN;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (strstr(err->message, others[i]))
+            return POD_ANSWER_OF_OTHERS;
+    }
+    return strstr(err->message, "exceeded quota") ? POD_ANSWER_OVER_QUOTA : POD_ANSWER_REFUSED;
+}
+
+/* Words of the API server's own admission plugins.
+ * https://kubernetes.io/docs/concepts/policy/resource-quotas/, .../limit-range/,
+ * .../security/pod-security-admission/ */
+static const struct {
+    const char *words, *remedy, *after; /* the namespace stands between remedy and after */
+    bool is_less;                       /* or it asks for less */
+} remedies[] = {
+    {"exceeded quota", "raise the ResourceQuota of namespace ", "", true},
+    {"failed quota", "give the containers the requests and limits that the ResourceQuota of namespace ", " asks for",
+        false},
+    {"violates PodSecurity", "take out of the podTemplate what the Pod Security level of namespace ", " forbids", false},
+    {"usage per ", "choose requests and limits within the LimitRange of namespace ", "", false},
+    {"limit to request ratio", "choose requests and limits within the LimitRange of namespace ", "", false},
+    {"denied the request", "change what the admission webhook names, or its policy for namespace ", "", false},
+};
+
+const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size)
+{
+    for (size_t i = 0; i < ARRAY_LEN(remedies); i++) {
+        if (!strstr(refusal, remedies[i].words))
+            continue;
+        bool is_less = remedies[i].is_less;
+        snprintf(out, size, "%s%s%s%s%s%s", remedies[i].remedy, ns, remedies[i].after, is_less ? ", or let " : "",
+            is_less ? who : "", is_less ? " ask for less" : "");
+        return out;
+    }
+    return "change what the API server names";
+}
