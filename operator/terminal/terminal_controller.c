@@ -11,6 +11,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/cluster_status.h"
 #include "operator/api/condition_reason.h"
+#include "operator/api/pod_answer.h"
 #include "operator/api/projections.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/plan/ownership.h"
@@ -20,7 +21,7 @@
 
 /* Passwords may change without an event that we see. */
 #define TERMINAL_RECHECK_MS (5 * 60 * 1000)
-/* Something of somebody else's must change first. */
+/* Something of somebody else's must change first, a quota for instance. */
 #define TERMINAL_BLOCKED_RECHECK_MS 20000
 
 #define TERMINAL_NOT_ALLOWED "NotAllowed"
@@ -52,6 +53,9 @@ struct visit {
     struct terminal_tls tls; /* terminal_desired.h */
     char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
+    /* What the API server says against the pod, and what to do; "": nothing. */
+    char refusal[KUBE_CONDITION_MESSAGE_MAX];
+    bool refusal_stays; /* until somebody changes something */
 };
 
 enum visit_phase {
@@ -111,6 +115,35 @@ static void visit_fail(struct visit *visit, const struct error *err)
     phases_go_on(&visit->context.phases, VISIT_REPORT);
 }
 
+/* What to do is told also where the API server says more than there is room for. */
+static void note_refusal(struct visit *visit, const struct error *err, bool stays)
+{
+    char remedy[256];
+    const char *what = pod_refusal_remedy(err->message, visit->context.ns, "the terminal", remedy, sizeof(remedy));
+    size_t room = sizeof(visit->refusal) - strlen(what) - strlen("...; ") - 1;
+    bool is_cut = strlen(err->message) > room;
+    snprintf(visit->refusal, sizeof(visit->refusal), "%.*s%s; %s", (int)room, err->message, is_cut ? "..." : "", what);
+    visit->refusal_stays = stays;
+}
+
+static void set_available(
+    struct kube_conditions *conditions, const struct visit *visit, const struct pod_object *pod, bool is_ready)
+{
+    const char *reason = "PodNotReady", *message = "the pod is not ready";
+    if (is_ready) {
+        reason = "PodReady";
+        message = "kubectl exec -it into the pod and type mysql or mariadb";
+    } else if (!str_empty(visit->refusal)) {
+        reason = REASON_POD_REFUSED;
+        message = visit->refusal;
+    } else if (pod && !str_empty(pod->problem_reason)) {
+        reason = pod->problem_reason;
+        message = pod->problem_message;
+    }
+    kube_conditions_set(conditions, CONDITION_AVAILABLE, is_ready ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, reason,
+        visit->generation, clock_realtime_ms(), "%s", message);
+}
+
 static void set_conditions(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
 {
     int64_t now_ms = clock_realtime_ms();
@@ -118,16 +151,7 @@ static void set_conditions(const struct visit *visit, const struct pod_object *p
     kube_conditions_set(&status->conditions, CONDITION_ACCEPTED, served ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
         served ? "Accepted" : visit->reason, visit->generation, now_ms, "%s",
         served ? "the terminal is served" : visit->message);
-    bool stuck = pod && !str_empty(pod->problem_reason);
-    kube_conditions_set(&status->conditions, CONDITION_AVAILABLE,
-        status->ready ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
-        status->ready ? "PodReady"
-            : stuck   ? pod->problem_reason
-                      : "PodNotReady",
-        visit->generation, now_ms, "%s",
-        status->ready ? "kubectl exec -it into the pod and type mysql or mariadb"
-            : stuck   ? pod->problem_message
-                      : "the pod is not ready");
+    set_available(&status->conditions, visit, pod, status->ready);
 }
 
 /* The cluster may come with the same apply, or have just been made. */
@@ -146,11 +170,11 @@ static void set_ready_conditions(const struct visit *visit, struct terminal_stat
     struct ready_view view = {.ready = accepted.holds ? available : accepted,
         .reconciling = {false, reason_name(REASON_SETTLED), "nothing is being changed"},
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
-    bool waits = accepted.holds ? !available.holds : waits_for_cluster(accepted.reason);
+    bool waits = accepted.holds ? !available.holds && !visit->refusal_stays : waits_for_cluster(accepted.reason);
     if (waits)
         view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
-    else if (!accepted.holds)
-        view.stalled = (struct ready_reason){true, accepted.reason, accepted.message};
+    else if (!view.ready.holds)
+        view.stalled = (struct ready_reason){true, view.ready.reason, view.ready.message};
     ready_conditions_set(&status->conditions, &view, visit->generation, clock_realtime_ms());
 }
 
@@ -177,6 +201,16 @@ static void read_pod(const struct visit *visit, const struct pod_object *pod, st
     }
 }
 
+/* Told once, however often it is tried. */
+static void tell_refusal(const struct visit *visit)
+{
+    const struct kube_condition *last = kube_conditions_find(&visit->last.conditions, CONDITION_AVAILABLE);
+    bool is_told = last && str_eq(last->reason, REASON_POD_REFUSED) && str_eq(last->message, visit->refusal);
+    if (!str_empty(visit->refusal) && !is_told)
+        reconcile_tell(&visit->context, manager_events(visit->controller->manager),
+            visit->controller->terminal_resource, EVENT_WARNING, REASON_POD_REFUSED, "%s", visit->refusal);
+}
+
 static int phase_report(void *work)
 {
     struct visit *visit = work;
@@ -186,11 +220,14 @@ static int phase_report(void *work)
     const struct pod_object *pod = find_pod(visit, view.names.pod);
     struct terminal_status status = {.observed_generation = visit->generation, .conditions = visit->last.conditions};
     bool waits = visit->has_members && !visit->knows_server && !visit->tls.verify_option;
-    reconcile_again_in(
-        &visit->context, !str_empty(visit->reason) || waits ? TERMINAL_BLOCKED_RECHECK_MS : TERMINAL_RECHECK_MS);
+    bool is_blocked = !str_empty(visit->reason) || !str_empty(visit->refusal);
+    int64_t blocked_ms =
+        controller->options.blocked_recheck_ms ? controller->options.blocked_recheck_ms : TERMINAL_BLOCKED_RECHECK_MS;
+    reconcile_again_in(&visit->context, is_blocked || waits ? blocked_ms : TERMINAL_RECHECK_MS);
     read_pod(visit, pod, &status);
     set_conditions(visit, pod, &status);
     set_ready_conditions(visit, &status);
+    tell_refusal(visit);
     if (terminal_status_same(&visit->last, &status))
         return VISIT_DONE;
     reconcile_apply_status(
@@ -202,9 +239,12 @@ static int phase_report(void *work)
 
 static void on_plan_done(void *work, const struct plan *plan, const struct error *err)
 {
-    UNUSED(plan);
     struct visit *visit = work;
-    if (err)
+    enum pod_answer answer = pod_answer_of(err);
+    bool is_refused = answer == POD_ANSWER_REFUSED || answer == POD_ANSWER_OVER_QUOTA;
+    if (is_refused && plan->actions[0].verb == PLAN_APPLY) /* the pod is to be made */
+        note_refusal(visit, err, answer == POD_ANSWER_REFUSED);
+    if (err && str_empty(visit->refusal))
         visit_fail(visit, err);
     else
         phases_go_on(&visit->context.phases, VISIT_REPORT);

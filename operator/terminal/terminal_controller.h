@@ -17,6 +17,7 @@ struct terminal_controller_options {
     const struct strvec *watch_namespaces; /* empty or NULL: all */
     /* Shared with other controllers. */
     struct informer *clusters, *terminals, *pods;
+    int64_t blocked_recheck_ms; /* 0: 20 s */
 };
 
 void terminal_controller_use_kinds(struct manager *manager);

@@ -71,7 +71,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
         .fleet = fleet,
     };
     const struct terminal_controller_options terminal_options = {
-        .clusters = clusters, .terminals = terminals, .pods = pods};
+        .blocked_recheck_ms = world->terminal_recheck_ms, .clusters = clusters, .terminals = terminals, .pods = pods};
     const struct backup_controller_options backup_options = {
         .agent_image = world->agent_image,
         .secrets_fresh_ms = world->secrets_fresh_ms,
