@@ -109,6 +109,7 @@ void backup_controller_use_kinds(struct manager *manager)
 {
     manager_use_kind(manager, &kube_kind_mysql_backup);
     manager_use_kind(manager, &kube_kind_secret);
+    manager_use_kind(manager, &kube_kind_config_map);
     manager_use_kind(manager, &kube_kind_pod);
 }
 
@@ -132,6 +133,7 @@ void backup_controller_setup(struct manager *manager, const struct backup_contro
     if (controller->options.secrets_fresh_ms == 0)
         controller->options.secrets_fresh_ms = BACKUP_SECRETS_FRESH_MS;
     controller->resource = manager_use_kind(manager, &kube_kind_mysql_backup);
+    controller->config_maps = manager_use_kind(manager, &kube_kind_config_map);
     controller->sources = (struct backup_sources){
         options->backups, options->clusters, options->pods, options->fleet, options->agent_image};
     controller->targets.client = controller->client;

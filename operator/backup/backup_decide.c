@@ -6,6 +6,7 @@
 #include "common/object_store.h"
 #include "common/strbuf.h"
 #include "operator/api/backup_store_pod.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/backup/backup_donor.h"
 
@@ -480,6 +481,34 @@ static struct backup_attempt *first_leftover(const struct backup_snapshot *snaps
     return waiting;
 }
 
+/* What the store is reached with is gone. In a namespace that is being deleted nothing can be made again: then it is so
+ * for ever. */
+static bool store_is_lost(const struct backup_snapshot *snapshot)
+{
+    if (is_volume(snapshot) && (!snapshot->cluster_exists || snapshot->store_gone))
+        return true;
+    return snapshot->secrets_known && reason_of_name(snapshot->secrets_reason) == REASON_SECRET_MISSING;
+}
+
+/* It was begun while all was there, or is done. */
+static bool is_removing(const struct backup_snapshot *snapshot)
+{
+    const struct backup_job_view *job = &snapshot->job;
+    return job_is(snapshot, BACKUP_JOB_REMOVE, snapshot->last.id) &&
+        (job->result == BACKUP_JOB_RUNNING || job->result == BACKUP_JOB_GOOD);
+}
+
+/* Nothing brings back by itself what the store is reached with; what else is the matter may pass within a minute. */
+static bool removal_awaits_person(const struct backup_snapshot *snapshot)
+{
+    if (snapshot->now_ms - snapshot->deleted_ms >= BACKUP_CLEAN_DELETED_MS)
+        return true;
+    bool is_unreachable = snapshot->backup.destination.kind == BACKUP_DESTINATION_NONE ||
+        (is_volume(snapshot) && !snapshot->cluster_exists) ||
+        (snapshot->secrets_known && !str_empty(snapshot->secrets_reason));
+    return is_unreachable && !is_removing(snapshot);
+}
+
 /* What must be there to reach the store; says what is missing. */
 static bool store_is_reachable(const struct backup_snapshot *snapshot, char *why, size_t size)
 {
@@ -584,6 +613,24 @@ static void tell_how_to_give_up(const struct backup_snapshot *snapshot, struct b
             clean->message);
     say(step, "%s", text);
     set(snapshot, step, CONDITION_BACKUP_CLEAN, false, reason, text);
+    step->awaits_person = removal_awaits_person(snapshot);
+}
+
+/* The status first: the Event is of it, as far as one can still be made. */
+static void give_up_data(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    char why[KUBE_CONDITION_MESSAGE_MAX];
+    if (is_volume(snapshot) && snapshot->cluster_exists && snapshot->store_gone)
+        snprintf(why, sizeof(why), "the pod that serves the volume is gone");
+    else
+        store_is_reachable(snapshot, why, sizeof(why));
+    say(step, "what is stored at %s is not removed: the namespace is being deleted, and %s",
+        str_empty(snapshot->last.location) ? snapshot->last.id : snapshot->last.location, why);
+    set(snapshot, step, CONDITION_BACKUP_CLEAN, false, "DataLeft", step->next.message);
+    step->event = "BackupDataLeft";
+    step->warning = true;
+    step->gives_up_data = true;
+    step->act = BACKUP_ACT_RELEASE;
 }
 
 static void decide_deleting(const struct backup_snapshot *snapshot, struct backup_step *step)
@@ -601,6 +648,12 @@ static void decide_deleting(const struct backup_snapshot *snapshot, struct backu
         step->act = BACKUP_ACT_RELEASE;
         return;
     }
+    bool is_lost = wants_deletion(snapshot) && store_is_lost(snapshot) && !is_removing(snapshot);
+    if (is_lost && snapshot->namespace_ends) {
+        give_up_data(snapshot, step);
+        return;
+    }
+    step->asks_for_namespace = is_lost;
     again_in(step, BACKUP_RECHECK_MS);
     if (wants_deletion(snapshot) && !remove_folder(snapshot, step, snapshot->last.id, 0)) {
         tell_how_to_give_up(snapshot, step);
@@ -664,7 +717,8 @@ static void decide_open(const struct backup_snapshot *snapshot, struct backup_st
 static void set_ready_conditions(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     struct backup_status *next = &step->next;
-    if (backup_phase_is_final(snapshot->last.phase) && !kube_conditions_find(&next->conditions, CONDITION_READY))
+    if (backup_phase_is_final(snapshot->last.phase) && !kube_conditions_find(&next->conditions, CONDITION_READY) &&
+        !step->awaits_person)
         return;
     const struct kube_conditions others = next->conditions; /* setting some moves the others */
     struct ready_reason pending = {false, backup_phase_names[next->phase ? next->phase : BACKUP_PHASE_PENDING],
@@ -675,6 +729,9 @@ static void set_ready_conditions(const struct backup_snapshot *snapshot, struct 
     if (next->phase == BACKUP_PHASE_FAILED)
         view.stalled =
             ready_reason_of(&others, CONDITION_BACKUP_FAILED, (struct ready_reason){true, "Failed", next->message});
+    else if (step->awaits_person)
+        view.stalled =
+            (struct ready_reason){true, kube_conditions_find(&others, CONDITION_BACKUP_CLEAN)->reason, next->message};
     else if (next->phase != BACKUP_PHASE_COMPLETED)
         view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
     ready_conditions_set(&next->conditions, &view, snapshot->generation, snapshot->now_ms);

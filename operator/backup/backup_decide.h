@@ -55,11 +55,14 @@ struct backup_step {
     char id[BACKUP_ID_SIZE];           /* CHECK, REMOVE: of what */
     char end_donor[DERIVED_NAME_SIZE]; /* this member should end what it does for end_id; "" nobody */
     char end_id[BACKUP_ID_SIZE];
-    bool wants_store;  /* volumes: the pod in front of it should be there */
-    bool wants_claim;  /* and its claim may be made, because something is about to be stored */
-    int64_t again_ms;  /* look again then at the latest; 0: when there is news */
-    const char *event; /* of the change to `next`; NULL: none */
+    bool asks_for_namespace; /* if the namespace is being deleted, something else is to be done */
+    bool gives_up_data;      /* RELEASE: what is stored stays, and nobody will know of it */
+    bool wants_store;        /* volumes: the pod in front of it should be there */
+    bool wants_claim;        /* and its claim may be made, because something is about to be stored */
+    int64_t again_ms;        /* look again then at the latest; 0: when there is news */
+    const char *event;       /* of the change to `next`; NULL: none */
     bool warning;
+    bool awaits_person; /* the deletion does not go on before somebody changes something */
 };
 
 void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *ret);

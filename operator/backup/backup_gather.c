@@ -162,6 +162,7 @@ static void read_store(
     if (destination->kind != BACKUP_DESTINATION_VOLUME)
         return;
     const struct pod_object *pod = store_pod_find(sources, ret->ns, ret->backup.cluster, destination->claim);
+    ret->store_gone = !pod || pod->object.deleting;
     ret->store_ready = store_pod_serves(pod, ret->store_message, sizeof(ret->store_message));
     if (!pod && !str_empty(memory->store_error))
         snprintf(ret->store_message, sizeof(ret->store_message), "%s", memory->store_error);
@@ -176,6 +177,7 @@ static void read_memory(const struct backup_memory *memory, struct backup_snapsh
     snprintf(ret->secrets_message, sizeof(ret->secrets_message), "%s", memory->keys.message);
     snprintf(ret->key_id, sizeof(ret->key_id), "%s", memory->keys.key_id);
     snprintf(ret->secrets_version, sizeof(ret->secrets_version), "%s", memory->keys.version);
+    ret->namespace_ends = memory->namespace_ends;
     ret->job = memory->view;
 }
 

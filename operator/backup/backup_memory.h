@@ -22,6 +22,8 @@ struct backup_memory {
     struct backup_job_view view;
     char donor[DERIVED_NAME_SIZE];       /* who was given the task by this process; "" nobody */
     char begins_with[DERIVED_NAME_SIZE]; /* the donor in a status that is being written; "" none */
+    bool namespace_ends;                 /* the API server has said so: nobody ends that */
+    int64_t namespace_asked_ms;          /* monotonic; 0: never */
     bool wants_store;                    /* the pod in front of its volume */
     char store_error[256];               /* why that, or its claim, could not be made last time; "" it could */
     /* Of the last look. */

@@ -3,6 +3,8 @@
 #include "common/base.h"
 
 #include "common/alloc.h"
+#include "common/json.h"
+#include "common/log.h"
 #include "operator/api/projections.h"
 #include "operator/backup/backup_visit.h"
 
@@ -142,8 +144,53 @@ static int release(struct backup_visit *visit)
 
 static int phase_release(void *work)
 {
+    const struct backup_visit *visit = work;
+    const struct backup_snapshot *snapshot = &visit->snapshot;
+    if (visit->step.gives_up_data)
+        log_warn("a stored backup is left over, delete it by hand", LOG_STR("namespace", snapshot->ns),
+            LOG_STR("name", snapshot->name), LOG_STR("location", snapshot->last.location),
+            LOG_STR("endpoint", snapshot->backup.destination.endpoint), LOG_STR("why", snapshot->last.message));
     return backup_visit_write_finalizer(work, false);
 }
+
+/* ---- the namespace ---- */
+
+/* As often as Secrets are read: it may end later than it was asked about. */
+static bool asks_for_namespace(const struct backup_visit *visit, const struct backup_memory *memory)
+{
+    const struct backup_controller *controller = visit->controller;
+    return visit->step.asks_for_namespace &&
+        (!memory->namespace_asked_ms ||
+            loop_now_ms(controller->loop) - memory->namespace_asked_ms >= controller->options.secrets_fresh_ms);
+}
+
+/* Whatever else it is answered, the visit goes on. */
+static void on_asked(void *work, const struct kube_answer *answer, const struct error *err)
+{
+    UNUSED(answer);
+    struct backup_visit *visit = work;
+    struct backup_memory *memory = backup_visit_memory(visit);
+    if (memory && err && err->kind == ERROR_ENDING)
+        memory->namespace_ends = true;
+    phases_go_on(&visit->context.phases, BACKUP_VISIT_DECIDE);
+}
+
+/* The operator has no right to read namespaces. A creation is refused in one that is being deleted, also by dry run,
+ * which stores nothing. */
+static int phase_ask(void *work)
+{
+    struct backup_visit *visit = work;
+    struct backup_memory *memory = backup_visit_memory(visit);
+    if (!memory)
+        return BACKUP_VISIT_DONE;
+    memory->namespace_asked_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
+    _cleanup_(json_decrefp) json_t *object = json_build("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind",
+        "ConfigMap", "metadata", "generateName", "kube-mysql-", "namespace", visit->context.ns);
+    kube_try_create(visit->context.client, visit->controller->config_maps, visit->context.ns, object, on_asked, visit);
+    return PHASES_WAIT;
+}
+
+/* ---- the decision ---- */
 
 static int phase_decide(void *work)
 {
@@ -151,6 +198,8 @@ static int phase_decide(void *work)
     if (!backup_visit_look(visit))
         return BACKUP_VISIT_DONE;
     struct backup_memory *memory = backup_visit_memory(visit);
+    if (asks_for_namespace(visit, memory))
+        return BACKUP_VISIT_ASK;
     remember(visit, memory);
     visit->context.again_ms = visit->step.again_ms > 0 ? visit->step.again_ms : IDLE_MS;
     if (visit->writes >= WRITES_MAX) {
@@ -246,6 +295,7 @@ static const phase_fn phases[] = {
     [BACKUP_VISIT_DONE] = phase_done,
     [BACKUP_VISIT_LOOK] = phase_look,
     [BACKUP_VISIT_DECIDE] = phase_decide,
+    [BACKUP_VISIT_ASK] = phase_ask,
     [BACKUP_VISIT_WRITTEN] = backup_visit_tell,
     [BACKUP_VISIT_RELEASE] = phase_release,
 };

@@ -74,6 +74,7 @@ struct backup_snapshot {
     int64_t deleted_ms;
     bool has_finalizer;
     bool skip_data_deletion; /* the annotation */
+    bool namespace_ends;     /* known to be being deleted; false: it is not, or nobody has asked */
 
     struct mysql_backup backup;             /* with what it inherits; with what it was begun with, once it was */
     char reason[KUBE_CONDITION_REASON_MAX]; /* of a spec that can never be carried out; "" it can */
@@ -92,6 +93,7 @@ struct backup_snapshot {
     char secrets_version[BACKUP_SECRETS_VERSION_SIZE]; /* another one: a Secret was changed */
 
     bool store_ready;        /* volumes: the pod in front of it serves. S3: always true */
+    bool store_gone;         /* volumes: there is no such pod, or it is being deleted */
     char store_message[320]; /* what it waits for */
 
     struct backup_job_view job;

@@ -18,7 +18,7 @@ struct backup_controller {
     struct loop *loop;
     struct kube_client *client;
     struct backup_controller_options options;
-    const struct kube_resource *resource;
+    const struct kube_resource *resource, *config_maps;
     struct plan_targets targets;
     struct controller *runtime;
     struct backup_sources sources;
@@ -40,6 +40,7 @@ enum backup_visit_phase {
     BACKUP_VISIT_DONE = RECONCILE_DONE,
     BACKUP_VISIT_LOOK,    /* at the object; Secrets are read if they are due */
     BACKUP_VISIT_DECIDE,  /* by another look, and acted upon; a write comes back to LOOK */
+    BACKUP_VISIT_ASK,     /* whether the namespace is being deleted; comes back to DECIDE */
     BACKUP_VISIT_WRITTEN, /* the status: it is told */
     BACKUP_VISIT_RELEASE, /* our finalizer goes */
 };

@@ -410,6 +410,24 @@ static void a_volume_is_served_while_it_is_needed(void **state)
     backup_world_free(it);
 }
 
+static bool namespace_ends(struct operator_world *world)
+{
+    kube_api_double_end_namespace(world->api);
+    world->kubernetes.is_ending = true;
+    return true;
+}
+
+/* No pod is made there that could serve it. */
+static void a_volume_of_a_namespace_that_ends(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {world_is_settled, door_opens, put_it_on_a_volume, pod_serves,
+        backup_world_completed, store_is_gone, namespace_ends, backup_world_delete_it, backup_world_gone, NULL};
+    struct backup_world *it = backup_world_new(DONOR_COMPLETES, "'deletionPolicy': 'Delete'");
+    operator_world_run(it->world, steps);
+    backup_world_free(it);
+}
+
 /* ---- a pod of an earlier version ---- */
 
 static bool pod_is_old(struct operator_world *world)
@@ -583,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_seal_that_is_wished_late_is_put_on),
         cmocka_unit_test(a_refusal_waits_for_the_secret),
         cmocka_unit_test(a_volume_is_served_while_it_is_needed),
+        cmocka_unit_test(a_volume_of_a_namespace_that_ends),
         cmocka_unit_test(a_pod_of_an_earlier_version_is_replaced),
         cmocka_unit_test(a_pod_that_never_serves_is_not_left_behind),
         cmocka_unit_test(a_claim_with_a_size_is_made),

@@ -89,6 +89,8 @@ static void read_flags(const json_t *json, struct backup_snapshot *ret)
     ret->cluster_exists = json_path_bool(json, "cluster", true);
     ret->has_finalizer = json_path_bool(json, "finalizer", true);
     ret->skip_data_deletion = json_path_bool(json, "skip", false);
+    ret->namespace_ends = json_path_bool(json, "namespaceEnds", false);
+    ret->store_gone = json_path_bool(json, "storeGone", false);
     ret->store_ready = json_path_bool(json, "storeReady", true);
     ret->deleting = json_object_get(json, "deletedSecondsAgo") != NULL;
     ret->deleted_ms = ret->now_ms - json_path_int(json, "deletedSecondsAgo", 0) * 1000;
@@ -131,6 +133,10 @@ static json_t *describe(const struct backup_snapshot *snapshot, const struct bac
     json_put_str(json, "id", *step->id ? step->id : NULL);
     if (*step->end_id)
         json_put(json, "end", json_build("{s:s, s:s}", "donor", step->end_donor, "id", step->end_id));
+    if (step->asks_for_namespace)
+        json_put_bool(json, "asksForNamespace", true);
+    if (step->gives_up_data)
+        json_put_bool(json, "givesUpData", true);
     if (step->wants_store)
         json_put_bool(json, "wantsStore", true);
     if (step->wants_claim)
