@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at all. What it takes for exported is what a
-# sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries too; kubectl, where it is, puts the components together.
+# sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries, too, and tries alerts.yaml; kubectl, where it is, puts the components together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -58,6 +58,8 @@ if command -v promtool > /dev/null; then
   jq -s '{groups: [{name: "dashboards", rules: [.[] | .. | .expr? // empty | {record: "a:b", expr: .}] | unique}]}' $components/dashboards/*.json > "$dir/boards"
   promtool check rules "$dir/alerts" "$dir/boards" > "$dir/out" 2>&1 || { cat "$dir/out"; failed=1; }
   grep -q 'SUCCESS: [1-9]' "$dir/out" || { echo "promtool found no rules"; failed=1; }
+  cp deploy/tests/alerts.yaml "$dir/cases"
+  promtool test rules "$dir/cases" > "$dir/out" 2>&1 || { cat "$dir/out"; failed=1; }
 else
   echo "check-queries: no promtool (package prometheus), so the queries are not parsed by it"
 fi
