@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-queries.py [FILE…]   every query of the alerts and the dashboards asks for metrics that our code exports, with labels that they have.
+"""check-queries.py [FILE…]   every query of the alerts and the dashboards asks for metrics that our code exports, with labels that they have; and of what the
+PodMonitor of databases scrapes, all that agents export is kept, and nothing that the operator alone exports.
 
-FILE: a PrometheusRule (.yaml) or a Grafana dashboard (.json); without any, those of deploy/components. --list prints what is exported: name, type, labels.
+FILE: a PrometheusRule, PodMonitors (.yaml) or a Grafana dashboard (.json); without any, those of deploy/components. --list prints what is exported: name, type, labels.
 
 What is exported is read from the sources of operator, agent and common (tests aside): declarations of struct metric_desc and of the tables of the agent, the
 prefixes that their macros put before a name included. A histogram has _bucket, _sum and _count. Every name of a query that is no function, operator or label has
@@ -25,10 +26,10 @@ TOKEN = re.compile(r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[0-9][0-9.
     |(?P<range>\[[^\]]*\])|(?P<name>[A-Za-z_:][A-Za-z0-9_:]*)|(?P<sign>=~|!~|!=|==|<=|>=|[-+*/%^<>=(){},@]))""", re.X)
 
 
-def exported():
+def exported(parts=("operator", "agent", "common")):
     """{name: (type, labels)}"""
     found = {}
-    for part in ("operator", "agent", "common"):
+    for part in parts:
         for path in sorted((ROOT / part).rglob("*.c")):
             if not {"tests", "fuzz"} & set(path.parts):
                 add_declared(path.read_text(), found)
@@ -148,6 +149,25 @@ def problems(expression, metrics):
         yield "no metric at all"
 
 
+def monitor_problems(text):
+    """Whoever gives a pod the labels of a database is scraped as one, and must not answer for the operator."""
+    databases = [part for part in re.split(r"^---$", text, flags=re.M) if re.search(r"^      app.kubernetes.io/component: database$", part, re.M)]
+    for part in databases:
+        rules = re.search(r"^      metricRelabelings:\n        - sourceLabels: \[__name__\]\n          regex: (.*)\n          action: keep\n", part, re.M)
+        if not rules:
+            yield "the PodMonitor of databases keeps whatever a pod exports"
+            continue
+        agents = set(exported(("agent", "common")))
+        for name in sorted(agents):
+            if not re.fullmatch(rules[1], name):
+                yield "the PodMonitor of databases drops %s, which agents export" % name
+        for name in sorted(set(exported(("operator",))) - agents):
+            if re.fullmatch(rules[1], name):
+                yield "the PodMonitor of databases keeps %s, which is the operator's" % name
+    if not databases:
+        yield "there is no PodMonitor of databases"
+
+
 def main(arguments):
     metrics = exported()
     if arguments == ["--list"]:
@@ -155,11 +175,18 @@ def main(arguments):
             print(name, metrics[name][0], ",".join(sorted(metrics[name][1])) or "-")
         return 0
     components = ROOT / "deploy" / "components"
-    files = [pathlib.Path(a) for a in arguments] or sorted(components.glob("*/*.json")) + [components / "prometheus-rule" / "prometheus_rule.yaml"]
+    files = [pathlib.Path(a) for a in arguments] or sorted(components.glob("*/*.json")) + [
+        components / "prometheus-rule" / "prometheus_rule.yaml", components / "pod-monitor" / "pod_monitor.yaml"]
     count, failed = 0, len(metrics) < 100
     for path in files:
+        text = path.read_text()
+        if re.search(r"^kind: PodMonitor$", text, re.M):
+            for each in monitor_problems(text):
+                print("queries: %s: %s" % (path.name, each))
+                failed = True
+            continue
         found = list(queries(path))
-        lines = len(re.findall(r"^[ -]*expr:", path.read_text(), re.M)) if path.suffix != ".json" else len(found)
+        lines = len(re.findall(r"^[ -]*expr:", text, re.M)) if path.suffix != ".json" else len(found)
         if not found or len(found) != lines:
             print("queries: %s has none, or %d of its %d are not in the form that is read here" % (path, lines - len(found), lines))
             failed = True

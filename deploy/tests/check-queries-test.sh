@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at all. What it takes for exported is what a
-# sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries, too, and tries alerts.yaml; kubectl, where it is, puts the components together.
+# Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at all; and what the PodMonitor of
+# databases lets through. What it takes for exported is what a sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries, too, and tries alerts.yaml; kubectl, where it is, puts the components together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -41,6 +41,13 @@ bad 'label role of mysql_global_status_queries' 's/mysql_global_status_queries{/
 bad 'kubemysql_reconcile_seconds_bucket, which' 's/kubemysql_reconcile_time_seconds_bucket/kubemysql_reconcile_seconds_bucket/' $components/dashboards/fleet.json
 bad 'variable name asks for kubemysql_none' 's/label_values(kubemysql_cluster_wanted_members{/label_values(kubemysql_none{/' $components/dashboards/cluster.json
 bad 'label cluster, which none' 's/wanted_members, namespace)/wanted_members, cluster)/' $components/dashboards/fleet.json
+monitors=$components/pod-monitor/pod_monitor.yaml
+bad 'keeps kubemysql_leader, which is' 's/regex: (kubemysql_agent|/regex: (kubemysql|/' $monitors
+bad 'drops mysql_up, which agents' 's/|mysql|process)/|process)/' $monitors
+bad 'drops kubemysql_build_info, which agents' 's/|kubemysql_build_info//' $monitors
+bad 'keeps whatever a pod exports' '/action: keep/d' $monitors
+bad 'keeps whatever a pod exports' 's/action: keep/action: drop/' $monitors
+bad 'there is no PodMonitor of databases' 's/component: database/component: server/' $monitors
 
 known="kubemysql_agent_role gauge role
 kubemysql_backup_age_seconds gauge name,namespace
