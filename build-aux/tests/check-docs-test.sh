@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check.py finds what it is for: links without an end, headings that a page's table of contents lacks, tasks without commands, commands that are not fenced; run.py tells
+# check.py finds what it is for: links without an end, headings that a page's table of contents lacks or has twice, tasks without commands, commands that are not fenced; run.py tells
 # what a block prints from what it should.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -62,6 +62,10 @@ expect 1 'nowhere.md: there is no such file' check.py
 printf '# One\n## Two\n## Three\n## Four\n## Five\n' | page
 expect 1 'page.md:3: the table of contents lacks this heading' check.py
 expect 1 "the task 'Two' has no block that is run" check.py
+printf '# One\n- [Two](#two)\n- [Tw\n  o](#two)\n\n## Two\n[again](#two)\n' | page
+expect 1 'page.md:3: the table of contents has #two twice' check.py
+printf '# One\n[Two](#two)\n- [Two](#two)\n\n## Two\n- [again](#two)\n- [and again](#two)\n' | page
+expect 1 'docs: 1 problems' check.py
 printf '# One\n## Two\n\n    kubectl get pods\n' | page
 expect 1 'page.md:4: commands stand in a fenced block' check.py
 { printf '## Two\n'; for _ in {1..11}; do printf '```sh not run: so\nx\n```\n'; done; printf '```sh\nx\n```\n'; } | page

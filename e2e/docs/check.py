@@ -4,8 +4,9 @@
 
 - each relative link of any page leads to a file that is there, and its fragment to a heading of it;
 - a page of the file "pages" has fewer than 300 lines and none of over 120 characters outside of tables and fences, no
-  commands that are indented instead of fenced, and, with more than three headings, links to all of them at its top; a
-  story of the name that stands before it is there, and where none does ("-"), there are no commands to run;
+  commands that are indented instead of fenced, and, with more than three headings, links to all of them at its top, but
+  no entry twice in its table of contents; a story of the name that stands before it is there, and where none does
+  ("-"), there are no commands to run;
 - each task of the file "tasks" ("PAGE HEADING") has a block of commands that runs;
 - ten blocks at most are not run for reasons of their own.
 
@@ -58,6 +59,19 @@ def page_problems(path, page):
         for _, text, line in headings:
             if "#" + markdown.anchor(text) not in linked:
                 yield f"{path}:{line}: the table of contents lacks this heading"
+    yield from contents_problems(path, page)
+
+
+def contents_problems(path, page):
+    """The table of contents: the list items above the first heading of a section that begin with a link into the page."""
+    end = next((line for level, _, line in page.headings if level > 1), len(page.lines) + 1)
+    text = "\n".join(page.lines[:end - 1])
+    seen = set()
+    for match in re.finditer(r"^[ ]*[-*] \[(?:`[^`]*`|[^\]`])*\]\((#[^)]*)\)", text, re.M):
+        line = text.count("\n", 0, match.start()) + 1
+        if match[1] in seen:
+            yield f"{path}:{line}: the table of contents has {match[1]} twice"
+        seen.add(match[1])
 
 
 def problems():
