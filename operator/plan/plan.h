@@ -3,9 +3,9 @@
  * plan.h: what to write next, as data.
  *
  * A decision is pure: it looks at a snapshot and returns a plan. A plan is a short list of stages; the actions of one
- * stage are independent of each other, a stage starts when all actions before it succeeded that it waits for. Nothing in a plan waits for
- * the world: what needs waiting is a further reconcile, which looks again. So a crash between any two actions is
- * harmless (I10).
+ * stage are independent of each other, a stage starts when all actions before it succeeded that it waits for. Nothing
+ * in a plan waits for the world: what needs waiting is a further reconcile, which looks again. So a crash between any
+ * two actions is harmless (I10).
  */
 #ifndef KM_PLAN_H
 #define KM_PLAN_H

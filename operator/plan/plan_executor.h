@@ -4,8 +4,7 @@
  *
  * The actions of a stage are started together; when all have ended well, the next stage starts. The first error stops
  * further stages, but for a refusal of what lets them pass (plan_let_pass); actions already under way end on their own.
- * Answers to writes are put into the informers at once
- * (read your writes).
+ * Answers to writes are put into the informers at once (read your writes).
  *
  * Ownership: an apply onto an object that is not in our caches is a POST, which the API server refuses if anything of
  * that name exists; only then it is read. If its controller is not the one that the manifest names, the action fails
