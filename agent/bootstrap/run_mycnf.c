@@ -11,7 +11,7 @@
 #define OPTION_NAME_MAX 128
 #define CACHE_MIN_MIB UINT64_C(8)
 #define CACHE_MAX_MIB UINT64_C(128)
-/* Of the operator's comments. A text that does not begin so has no lines of the operator's. */
+/* Of the operator's comments: its own lines come after the first and the last of them. */
 #define MYCNF_OURS "# Written by kube-mysql"
 #define MYCNF_THEIRS_BEGIN "# spec.mycnf\n"
 #define MYCNF_THEIRS_END "# spec.tls.mode\n"
@@ -124,14 +124,14 @@ static bool is_unknown(const char *line, size_t len, const char *help)
 /* Line by line: mycnf.c of the operator has what is of people between two comments. */
 static void add_config(const char *mycnf, const char *help, struct strbuf *out)
 {
-    bool theirs = !str_starts_with(mycnf, MYCNF_OURS);
+    bool theirs = true;
 
     for (const char *line = mycnf; *line;) {
         size_t len = strcspn(line, "\n");
         size_t whole = len + (line[len] == '\n');
         if (str_starts_with(line, MYCNF_THEIRS_BEGIN))
             theirs = true;
-        else if (str_starts_with(line, MYCNF_THEIRS_END))
+        else if (str_starts_with(line, MYCNF_OURS) || str_starts_with(line, MYCNF_THEIRS_END))
             theirs = false;
         if (theirs || !is_unknown(line, len, help))
             strbuf_add(out, line, whole);
