@@ -374,6 +374,13 @@ static bool is_set(const json_t *mycnf, const char *key)
     return json_object_get(mycnf, key) || json_object_get(mycnf, loose);
 }
 
+int64_t mycnf_default_pool_bytes(const json_t *mycnf, int64_t memory_limit_bytes)
+{
+    if (is_set(mycnf, "innodb_buffer_pool_size") || is_set(mycnf, "innodb_dedicated_server"))
+        return 0;
+    return mycnf_buffer_pool_bytes(memory_limit_bytes);
+}
+
 static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory_limit_bytes)
 {
     for (size_t i = 0; i < ARRAY_LEN(default_lines); i++) {
@@ -383,19 +390,21 @@ static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory
         if (!replaced)
             strbuf_addf(out, "%s\n", default_lines[i].line);
     }
-    int64_t pool = mycnf_buffer_pool_bytes(memory_limit_bytes);
-    if (pool > 0 && !is_set(mycnf, "innodb_buffer_pool_size") && !is_set(mycnf, "innodb_dedicated_server"))
+    int64_t pool = mycnf_default_pool_bytes(mycnf, memory_limit_bytes);
+    if (pool > 0)
         strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)pool);
 }
 
-/* Of an option's value. 0: it is none. */
-static int64_t bytes_of(const json_t *value)
+int64_t mycnf_value_bytes(const json_t *value)
 {
     if (json_is_array(value)) /* the last one holds */
         value = json_array_get(value, json_array_size(value) - 1);
     if (json_is_integer(value))
         return json_integer_value(value);
-    const char *text = str_or_empty(json_string_value(value));
+    char number[32] = "";
+    if (json_is_real(value)) /* as it is rendered */
+        snprintf(number, sizeof(number), "%.15g", json_real_value(value));
+    const char *text = json_is_real(value) ? number : str_or_empty(json_string_value(value));
     uint64_t bytes;
     text += strspn(text, " \t\n\v\f\r");
     size_t len = option_size_read(text, &bytes);
@@ -409,7 +418,7 @@ static void add_binlog_size(struct strbuf *out, const json_t *mycnf, int64_t max
     int64_t quarter = MIN_OF(max_bytes / 4, 1024LL * KM_MIB) / 4096 * 4096;
     bool is_less = false;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        int64_t wanted = bytes_of(json_object_get(mycnf, keys[i]));
+        int64_t wanted = mycnf_value_bytes(json_object_get(mycnf, keys[i]));
         is_less = is_less || (wanted > 0 && wanted <= quarter);
     }
     if (max_bytes > 0 && !is_less)
