@@ -389,6 +389,40 @@ static void a_new_mycnf_is_tried_before_members_are_touched(void **state)
     operator_world_free(world);
 }
 
+#define LIMIT_400_MIB \
+    "'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'resources': {'limits': {'memory': '400Mi'}}}]}}"
+
+/* Every server could take it up at once. */
+static bool want_too_large_a_pool(struct operator_world *world)
+{
+    snprintf(world->uid, sizeof(world->uid), "%s", world_pod_str(world, 0, "metadata.uid"));
+    world_edit_json(world, PATH_CLUSTER, "{'spec': {'mycnf': {'innodb_buffer_pool_size': '100G'}}}");
+    return true;
+}
+
+static bool pool_is_refused(struct operator_world *world)
+{
+    if (!str_eq(world_condition(world, "Accepted"), "False/InvalidConfig") || !world_is_quiet(world, 150))
+        return false;
+    assert_null(strstr(world_str(world, PATH_CORE "configmaps/shop-mysql-config", "data[\"my.cnf\"]"), "100G"));
+    assert_null(kube_api_double_get(world->api, PATH_CHECK_POD));
+    assert_string_equal(world_pod_str(world, 0, "metadata.uid"), world->uid);
+    return true;
+}
+
+static void caches_beyond_the_memory_come_to_no_member(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        UNTIL_SETTLED, want_too_large_a_pool, pool_is_refused, undo_mycnf, settled, quiet, NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, LIMIT_400_MIB);
+    operator_world_run(world, steps);
+    assert_string_equal(world_condition(world, "Accepted"), "True/Accepted");
+    assert_string_equal(world_pod_str(world, 0, "metadata.uid"), world->uid);
+    operator_world_free(world);
+}
+
 static bool note_uid(struct operator_world *world)
 {
     snprintf(world->uid, sizeof(world->uid), "%s", world_pod_str(world, 0, "metadata.uid"));
@@ -713,6 +747,7 @@ int main(void)
         cmocka_unit_test(a_cluster_may_be_replaced_in_the_middle_of_a_round),
         cmocka_unit_test(a_cluster_may_go_in_the_middle_of_a_round),
         cmocka_unit_test(a_new_mycnf_is_tried_before_members_are_touched),
+        cmocka_unit_test(caches_beyond_the_memory_come_to_no_member),
         cmocka_unit_test(a_server_that_takes_up_its_mycnf_keeps_its_pod),
         cmocka_unit_test(a_spec_that_changes_in_the_middle_of_a_round_is_tried),
         cmocka_unit_test(a_terminal_comes_and_goes_with_the_field),

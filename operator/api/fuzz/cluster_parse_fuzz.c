@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "operator/api/cluster_status.h"
+#include "operator/api/memory_fit.h"
 #include "operator/api/mycnf.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/mysql_terminal.h"
@@ -19,7 +20,8 @@ static void fuzz_spec(json_t *spec)
     struct mysql_terminal terminal;
     struct mysql_config_spec config = {0};
     if (mysql_cluster_parse("ns", "name", spec, &cluster, &problems) == 0 &&
-        mysql_cluster_resolve(&cluster, NULL, &config, &problems) == 0) {
+        mysql_cluster_resolve(&cluster, NULL, &config, &problems) == 0 &&
+        memory_fit_check(&cluster, NULL, &config, NULL, &problems) == 0) {
         _cleanup_(strbuf_release) struct strbuf text;
         strbuf_init(&text, MYCNF_TEXT_MAX);
         const struct mycnf_terms terms = {config.memory_limit_bytes, cluster.require_tls, cluster.binlog_max_bytes};

@@ -17,6 +17,7 @@
 #include "common/json.h"
 #include "operator/api/app.h"
 #include "operator/api/config_map_sync.h"
+#include "operator/api/memory_fit.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
 #include "operator/api/mysql_terminal.h"
@@ -33,7 +34,8 @@ static void judge_cluster(const struct refusal *refusal, const char *name, json_
     struct mysql_config_spec config = {0};
     _cleanup_(json_decrefp) json_t *named = json_build("{s:{s:s}}", "images", "mysql", "x");
     if (mysql_cluster_parse("ns", name, spec, &cluster, problems) == 0 &&
-        mysql_cluster_resolve(&cluster, cluster.config_name ? named : NULL, &config, problems) == 0 && refusal->old) {
+        mysql_cluster_resolve(&cluster, cluster.config_name ? named : NULL, &config, problems) == 0 &&
+        memory_fit_check(&cluster, named, &config, NULL, problems) == 0 && refusal->old) {
         const json_t *old = json_object_get(refusal->old, "spec");
         mysql_cluster_check_change(&cluster, json_object_get(old, "storage"), problems);
         restore_spec_check_change(&cluster.restore, json_object_get(old, "restoreFrom"), problems);

@@ -10,6 +10,7 @@
 #include "common/tls.h"
 #include "operator/api/backup_spec.h"
 #include "operator/api/condition_reason.h"
+#include "operator/api/memory_fit.h"
 #include "operator/api/mycnf.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/restore/restore_store.h"
@@ -95,6 +96,11 @@ static bool resolve_config(const struct cluster_sources *sources, struct cluster
     struct api_problems problems = {0};
     if (mysql_cluster_resolve(&snapshot->cluster, named, &snapshot->config, &problems) < 0) {
         not_accepted_problems(snapshot, "InvalidConfig", &problems);
+        return false;
+    }
+    if (memory_fit_check(&snapshot->cluster, named, &snapshot->config, snapshot->last.config_spec, &problems) < 0) {
+        not_accepted_problems(snapshot, "InvalidConfig", &problems);
+        mysql_config_spec_release(&snapshot->config);
         return false;
     }
     return true;
