@@ -7,9 +7,9 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/version.h"
-#include "operator/begin_anew.h"
 #include "operator/kube/kube_config.h"
 #include "operator/options.h"
+#include "operator/runtime/begin_anew.h"
 #include "operator/runtime/manager.h"
 #include "operator/setup.h"
 

@@ -21,8 +21,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/strbuf.h"
-#include "operator/begin_anew.h"
 #include "operator/kube/kube_config.h"
+#include "operator/runtime/begin_anew.h"
 
 #define LEASE_MS 3000
 #define RENEW_MS 2000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/begin_anew.h"
+#include "operator/runtime/begin_anew.h"
 
 #include <signal.h>
 #include <stdlib.h>
