@@ -339,7 +339,8 @@ static int compose(
     if (instance_config_load(action->lane->paths->config_instance, &instance, err) < 0 ||
         server_features_ask(binary, &features, &help, err) < 0)
         return -1;
-    (void)(fs_read_file(action->lane->paths->run_mycnf, &started_with, NULL) == 0); /* nothing was started yet */
+    (void)(fs_read_file(action->lane->paths->run_mycnf, &started_with, NULL) ==
+        0); /* no server was started yet: there is no file */
     struct run_mycnf_input input = {
         .mycnf = action->mycnf,
         .instance = &instance,

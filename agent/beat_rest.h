@@ -2,15 +2,15 @@
 /*
  * beat_rest.h: whether a primary's next heartbeat is a row, or a write to a file on its volume (volume_try.h). Pure.
  *
- * A row is a transaction: in the binary log of every member, and in the archive. While somebody writes there is one every
- * HEARTBEAT_INTERVAL_MS. Once nobody else has written for BEAT_REST_AFTER_MS the cluster is at rest, and there is one
- * every BEAT_REST_ROW_MS; in between a file shows that storage takes writes. Whatever anybody else writes, or begins to
- * commit, is seen at the next beat, which is a row again: so a commit that waits, for acknowledgements or for the server,
- * is found as soon as it would be if rows had never ceased.
+ * A row is a transaction: in the binary log of every member, and in the archive. While somebody writes there is one
+ * every HEARTBEAT_INTERVAL_MS. Once nobody else has written for BEAT_REST_AFTER_MS the cluster is at rest, and there
+ * is one every BEAT_REST_ROW_MS; in between a file shows that storage takes writes. Whatever anybody else writes, or
+ * begins to commit, is seen at the next beat, which is a row again: so a commit that waits, for acknowledgements or
+ * for the server, is found as soon as it would be if rows had never ceased.
  *
  * Two things of the server tell it (struct beat_look). The position moves with every transaction that is in the binary
- * log; MySQL's only when nothing is waited for any more. Handler_prepare moves with every commit that begins. What a row
- * of ours adds to them is known from the row before; should the same moment add more, somebody else was there.
+ * log; MySQL's only when nothing is waited for any more. Handler_prepare moves with every commit that begins. What a
+ * row of ours adds to them is known from the row before; should the same moment add more, somebody else was there.
  */
 #ifndef KM_AGENT_BEAT_REST_H
 #define KM_AGENT_BEAT_REST_H

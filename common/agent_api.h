@@ -13,8 +13,8 @@
  *   GET  /v1/status[?watch=1]
  *       also to members, without watch: a replica compares its clock and its transactions with its source's;
  *       ?from=POD&asOf=MS says who asks, and clock_ms of the last status that it has got; &room=short that its volume
- *       has too little room, &floor=last that it has hardly any (agent/others_room.h); &lag=stream that it knows its lag
- *       without a row of the source's (agent/beat_rest.h); &again=MS after how long it asks again
+ *       has too little room, &floor=last that it has hardly any (agent/others_room.h); &lag=stream that it knows its
+ *       lag without a heartbeat row (agent/beat_rest.h); &again=MS after how long it asks again
  *   PUT  /v1/role[?asOf=MS]                      agent_order.h; operator only
  *   POST /v1/backups, DELETE /v1/backups/ID      backup_task.h; operator only
  *   PUT  /v1/archive, DELETE /v1/archive         archive_task.h; operator only

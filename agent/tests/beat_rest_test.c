@@ -175,7 +175,7 @@ static void test_a_member_that_falls_silent(void **state)
     others_room_note(&now.others, "db-mysql-1", &(struct others_word){.pause_ms = 250}, BEGIN + 1500);
     assert_true(role_may_rest(&now, BEGIN + 2049));
     assert_false(role_may_rest(&now, BEGIN + 2050));
-    assert_true(role_may_rest(&now, BEGIN + 11500)); /* gone, and told by others */
+    assert_true(role_may_rest(&now, BEGIN + 11500)); /* silent for OTHERS_GONE_MS: it is not waited for */
 }
 
 /* ---- the file ---- */

@@ -34,7 +34,8 @@ static void test_the_members(void **state)
     assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
 }
 
-/* What its agent says at the latest that the primary has executed: asked by clients, a busy machine would answer late. */
+/* What the primary has executed, from its agent's last status: a client started for each look answers late on a busy
+ * machine. */
 static uint64_t position(const struct replication_rig *rig)
 {
     const char *executed = str_or_empty(rig->members[0].status.gtid_executed);

@@ -168,7 +168,7 @@ static void test_a_source_that_is_closed_proves_nothing(void **unused)
     assert_int_equal(lag_of(&state, NOW + 2500), 0);
 }
 
-/* The primary is at rest, and the youngest row nearly six seconds old when another one is told to lead. */
+/* Nobody writes, and the newest heartbeat row is almost six seconds old when the operator orders another primary. */
 static void test_a_switchover_at_rest_carries_no_lag(void **unused)
 {
     struct instance_state state = follower();

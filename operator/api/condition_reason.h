@@ -2,9 +2,10 @@
 /*
  * condition_reason.h: the reasons of conditions by which something is decided later, as values. Pure.
  *
- * A condition keeps its reason as text, since many have it from elsewhere (a problem of an agent's, a word of a
- * kubelet's, the name of an error), and nothing is decided by those. Reasons of restores and final backups have tables
- * of their own (restore_status.h, in_place_status.h, final_backup_status.h).
+ * A condition keeps its reason as text, since many reasons come from other programs (a problem that an agent reports,
+ * the reason for which the kubelet lets a container wait, the name of an error), and nothing is decided by those.
+ * Reasons of restores and final backups have tables of their own (restore_status.h, in_place_status.h,
+ * final_backup_status.h).
  */
 #ifndef KM_CONDITION_REASON_H
 #define KM_CONDITION_REASON_H

@@ -50,8 +50,8 @@ void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct s
 int64_t mycnf_buffer_pool_bytes(int64_t memory_limit_bytes);
 /* Likewise, as mycnf_render writes it: 0 also where the (merged) map has the size, or lets the server choose. */
 int64_t mycnf_default_pool_bytes(const json_t *mycnf, int64_t memory_limit_bytes);
-/* Of an option's value, as servers read sizes (common/option_size.h); of an array the last one, which holds. 0: it is no
- * size. A number below 0 is what it is. */
+/* The bytes that an option's value says, as servers read sizes (common/option_size.h); the last element of an array,
+ * since a server uses the last line of an option. 0: it is no size. A negative number is returned as it is. */
 int64_t mycnf_value_bytes(const json_t *value);
 /* Why a (normalised) key is the operator's, or NULL if people may set it. */
 const char *mycnf_owned_reason(const char *key);

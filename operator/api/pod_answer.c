@@ -23,12 +23,12 @@ enum pod_answer pod_answer_of(const struct error *err)
     return strstr(err->message, "exceeded quota") ? POD_ANSWER_OVER_QUOTA : POD_ANSWER_REFUSED;
 }
 
-/* Words of the API server's own admission plugins.
+/* Parts of the messages of the API server's own admission plugins.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/, .../limit-range/,
  * .../security/pod-security-admission/ */
 static const struct {
-    const char *words, *remedy, *after; /* the namespace stands between remedy and after */
-    bool is_less;                       /* or it asks for less */
+    const char *text, *remedy, *after; /* the namespace stands between remedy and after */
+    bool is_less;                      /* or it asks for less */
 } remedies[] = {
     {"exceeded quota", "raise the ResourceQuota of namespace ", "", true},
     {"failed quota", "give the containers the requests and limits that the ResourceQuota of namespace ", " asks for",
@@ -42,7 +42,7 @@ static const struct {
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size)
 {
     for (size_t i = 0; i < ARRAY_LEN(remedies); i++) {
-        if (!strstr(refusal, remedies[i].words))
+        if (!strstr(refusal, remedies[i].text))
             continue;
         bool is_less = remedies[i].is_less;
         snprintf(out, size, "%s%s%s%s%s%s", remedies[i].remedy, ns, remedies[i].after, is_less ? ", or let " : "",

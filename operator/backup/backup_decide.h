@@ -59,7 +59,7 @@ struct backup_step {
     bool gives_up_data;      /* RELEASE: what is stored stays, and nobody will know of it */
     bool wants_store;        /* volumes: the pod in front of it should be there */
     bool wants_claim;        /* and its claim may be made, because something is about to be stored */
-    int64_t again_ms;        /* look again then at the latest; 0: when there is news */
+    int64_t again_ms;        /* the next reconcile comes after that time at the latest; 0: when something changes */
     const char *event;       /* of the change to `next`; NULL: none */
     bool warning;
     bool awaits_person; /* the deletion does not go on before somebody changes something */

@@ -21,8 +21,9 @@
 
 struct lease_guard;
 
-/* At most one at a time in a process. expired: runs in the signal handler, so it must be async-signal-safe, and must not
- * return; NULL: the process ends with exit code 1. NULL, with a line in the log, if the kernel gives no timer. */
+/* At most one at a time in a process. expired: runs in the signal handler, so it must be async-signal-safe, and must
+ * not return; NULL: the process ends with exit code 1. Returns NULL, with a line in the log, if the kernel gives no
+ * timer. */
 struct lease_guard *lease_guard_new(void (*expired)(void));
 /* Milliseconds of CLOCK_BOOTTIME. */
 int64_t lease_guard_now_ms(void);

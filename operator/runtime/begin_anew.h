@@ -2,11 +2,12 @@
 /*
  * begin_anew.h: the program is executed anew in the same process.
  *
- * Whoever has lost the lease keeps nothing of what it knew or was about to do. The end of the process would do, too, but
- * a kubelet pauses before it starts a container again, twice as long each time, up to five minutes: after some slow
- * seconds of the API server all operators may sit out such a pause, and nobody leads although the server is well again.
- * So the program takes its own place (execve of /proc/self/exe, with the arguments and the environment that it was
- * started with), without any of its file descriptors but the standard ones. Kernel timers go with the old program.
+ * A leader that has lost its Lease must keep nothing of what it knew or was about to do. The end of the process would
+ * do, too, but the kubelet pauses before it starts a container again, twice as long each time, up to five minutes:
+ * after some slow seconds of the API server every operator may wait in CrashLoopBackOff, and nobody leads although the
+ * API server is well again. So the process executes its own program again (execve of /proc/self/exe, with the
+ * arguments and the environment that it was started with), and keeps no file descriptors but the standard ones. Kernel
+ * timers end with the old program.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
  */
 #ifndef KM_BEGIN_ANEW_H

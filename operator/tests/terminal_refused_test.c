@@ -44,7 +44,8 @@ static bool put_refused_terminal(struct operator_world *world)
 {
     refuse_terminal_pod(world, QUOTA);
     world_put_json(world, PATH_TERMINAL,
-        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal', 'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1},"
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal',"
+        "'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1},"
         "'spec': {'cluster': {'name': 'shop'}}}");
     return true;
 }

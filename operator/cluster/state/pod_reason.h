@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pod_reason.h: what a reason for a pod or a container that waits or has ended blames: a kubelet's words, and
- * a scheduler's. Pure. NULL and "" are no reason.
+ * pod_reason.h: what is at fault, by the reason that the kubelet gives for a container that waits or has ended, or the
+ * scheduler for a pod without a node. Pure. NULL and "" are no reason.
  */
 #ifndef KM_POD_REASON_H
 #define KM_POD_REASON_H
