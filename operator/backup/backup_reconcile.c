@@ -184,8 +184,7 @@ static int phase_ask(void *work)
     if (!memory)
         return BACKUP_VISIT_DONE;
     memory->namespace_asked_ms = MAX_OF(loop_now_ms(visit->controller->loop), 1);
-    _cleanup_(json_decrefp) json_t *object = json_build("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind",
-        "ConfigMap", "metadata", "generateName", "kube-mysql-", "namespace", visit->context.ns);
+    _cleanup_(json_decrefp) json_t *object = kube_namespace_probe(visit->context.ns);
     kube_try_create(visit->context.client, visit->controller->config_maps, visit->context.ns, object, on_asked, visit);
     return PHASES_WAIT;
 }

@@ -71,6 +71,9 @@ struct kube_request *kube_create(struct kube_client *client, const struct kube_r
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation */
 struct kube_request *kube_try_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
     const json_t *object, kube_done_fn done, void *arg);
+/* An object to try to create where there is no right to read namespaces: in a namespace that is being deleted the error
+ * is ERROR_ENDING. Caller drops it. */
+json_t *kube_namespace_probe(const char *ns);
 /* Server-side apply, force=true, our field manager. object carries apiVersion, kind, metadata.name (and namespace). If
  * it carries metadata.uid or metadata.resourceVersion they act as preconditions (409 Conflict when they do not
  * match). */

@@ -92,6 +92,12 @@ struct kube_request *kube_try_create(struct kube_client *client, const struct ku
     return create(client, resource, xasprintf("%s&dryRun=All&fieldValidation=Strict", path), object, true, done, arg);
 }
 
+json_t *kube_namespace_probe(const char *ns)
+{
+    return json_build("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind", "ConfigMap", "metadata", "generateName",
+        "kube-mysql-", "namespace", ns);
+}
+
 static struct kube_request *apply(struct kube_client *client, const struct kube_resource *resource,
     const char *subresource, const json_t *object, kube_done_fn done, void *arg)
 {

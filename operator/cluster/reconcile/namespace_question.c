@@ -27,10 +27,8 @@ int64_t namespace_ask(
     if (memory->namespace_asked_ms && rest_ms > 0)
         return rest_ms;
     memory->namespace_asked_ms = now_ms;
-    json_t *object = json_build("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind", "ConfigMap", "metadata",
-        "generateName", "kube-mysql-", "namespace", snapshot->ns);
+    _cleanup_(json_decrefp) json_t *object = kube_namespace_probe(snapshot->ns);
     const struct dry_run_question question = {.resource = asker->config_maps, .object = object, .answer = take_answer};
     dry_run_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
-    json_decref(object);
     return NAMESPACE_ASK_RETRY_MS;
 }
