@@ -57,6 +57,8 @@ struct acceptance {
     void *arg;
     bool write_epoch;
     bool note_fence;
+    bool write_mark;
+    enum agent_mark mark;
     struct error error;
 };
 
@@ -120,7 +122,7 @@ static int write_volume(const struct acceptance *acceptance, struct error *err)
         return -1;
     if (acceptance->note_fence && self_fence_write(paths, &fence, err) < 0)
         return -1;
-    return order->mark == AGENT_MARK_NONE ? 0 : volume_mark_write(paths, order->mark, err);
+    return acceptance->write_mark ? volume_mark_write(paths, acceptance->mark, err) : 0;
 }
 
 static void run_acceptance(void *arg)
@@ -167,12 +169,14 @@ static void begin_acceptance(struct acceptance *acceptance)
     acceptance->note_fence = order->epoch >= role->epoch && !self_fence_same(&fence, &keeper->fence);
     if (acceptance->note_fence)
         keeper->fence = fence;
+    acceptance->mark = role_mark_after(role, order);
+    acceptance->write_mark = order->mark != AGENT_MARK_NONE || acceptance->mark != role->mark;
     error_set(&acceptance->error, ERROR_CANCELLED, "the agent ends");
     if (order->epoch < role->epoch) { /* nothing to write */
         error_clear(&acceptance->error);
         job.run = NULL;
     }
-    if (!job.run || (!acceptance->write_epoch && !acceptance->note_fence && order->mark == AGENT_MARK_NONE)) {
+    if (!job.run || (!acceptance->write_epoch && !acceptance->note_fence && !acceptance->write_mark)) {
         error_clear(&acceptance->error);
         finish_acceptance(acceptance);
         return;

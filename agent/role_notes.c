@@ -22,12 +22,23 @@ static void note_root_wish(struct role_state *role, const struct agent_order *or
     role->root_until_ms = until_ms;
 }
 
+enum agent_mark role_mark_after(const struct role_state *role, const struct agent_order *order)
+{
+    bool leads =
+        order->role == AGENT_ROLE_PRIMARY || (order->role == AGENT_ROLE_REPLICA && !str_empty(order->source_host));
+
+    if (order->mark != AGENT_MARK_NONE)
+        return order->mark;
+    return role->mark == AGENT_MARK_LEFT && leads && order->epoch >= role->epoch ? AGENT_MARK_NONE : role->mark;
+}
+
 bool role_note_epoch(
     struct instance_state *state, const struct agent_order *order, const char hash[static 17], int64_t now_ms)
 {
     struct role_state *role = &state->role;
     bool new_epoch = order->epoch > role->epoch;
 
+    role->mark = role_mark_after(role, order);
     if (order->epoch != role->epoch)
         role_lag_carry(state, now_ms);
     role->epoch = order->epoch;
@@ -37,8 +48,6 @@ bool role_note_epoch(
     role->keep_stopped = order->keep_stopped && order->role != AGENT_ROLE_PRIMARY;
     note_root_wish(role, order, now_ms);
     role->stays_open = order->stays_open;
-    if (order->mark != AGENT_MARK_NONE)
-        role->mark = order->mark;
     if (new_epoch)
         role->isolated = false;
     return role->has_order && strcmp(hash, role->order_hash) == 0;

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/role_notes.h"
 #include "agent/tests/role_samples.h"
 
 /* spec.paused: what somebody has stopped by hand, since we started it, of the source that is to be followed. */
@@ -38,10 +39,42 @@ static void test_a_thread_that_is_left_stopped(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
 }
 
+/* Replicas were scaled in and out again before the pod went: its data counts as that of any other member. */
+static void test_a_member_that_is_led_again_has_not_left(void **unused)
+{
+    struct instance_state state = replica();
+    struct agent_order order = state.role.order;
+    char hash[17];
+
+    UNUSED(unused);
+    agent_order_hash(&order, hash);
+    state.role.mark = AGENT_MARK_LEFT;
+    state.role.epoch = order.epoch + 1; /* the order is of the past */
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_LEFT);
+    state.role.epoch = order.epoch;
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_NONE);
+    role_note_epoch(&state, &order, hash, 0);
+    assert_int_equal(state.role.mark, AGENT_MARK_NONE);
+
+    state.role.mark = AGENT_MARK_LEFT;
+    order.source_host[0] = '\0'; /* held: nobody says that it belongs to the cluster */
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_LEFT);
+    order.role = AGENT_ROLE_NONE;
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_LEFT);
+    order.role = AGENT_ROLE_PRIMARY;
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_NONE);
+    order.mark = AGENT_MARK_RESEED;
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_RESEED);
+    state.role.mark = AGENT_MARK_RESEED; /* the pod goes */
+    order.mark = AGENT_MARK_NONE;
+    assert_int_equal(role_mark_after(&state.role, &order), AGENT_MARK_RESEED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_that_is_left_stopped),
+        cmocka_unit_test(test_a_member_that_is_led_again_has_not_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -486,8 +486,9 @@ bool agent_take_order(struct sim *sim, int member, const struct agent_order *ord
     /* begin_acceptance: on the volume before it counts; a full one takes the epoch, too (epoch_file.c). */
     at->disk.epoch = MAX_OF(at->disk.epoch, order->epoch);
     at->run_dir.fence = self_fence_of(order);
-    if (order->mark != AGENT_MARK_NONE)
-        at->disk.mark = order->mark;
+    enum agent_mark mark = role_mark_after(role, order);
+    if (order->mark != AGENT_MARK_NONE || mark != role->mark)
+        at->disk.mark = mark;
     accept(sim, member, order);
     return true;
 }
