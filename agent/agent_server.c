@@ -9,6 +9,7 @@
 #include "agent/check_keeper.h"
 #include "agent/donor.h"
 #include "agent/readiness.h"
+#include "agent/role_decide.h"
 #include "agent/status_watch.h"
 #include "agent/tail_donor.h"
 #include "common/alloc.h"
@@ -91,8 +92,9 @@ void agent_server_role_word(
     bool is_closed = status->role == AGENT_ROLE_PRIMARY && !status->writable;
     bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
 
-    snprintf(out, size, "%s%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
-        is_alone ? " alone" : "", state->role.nobody_stays ? " last" : "");
+    snprintf(out, size, "%s%s%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
+        role_applies_before_end(state) ? " applying" : "", is_alone ? " alone" : "",
+        state->role.nobody_stays ? " last" : "");
 }
 
 static void handle_role_word(struct http_exchange *exchange, void *arg)
@@ -102,6 +104,7 @@ static void handle_role_word(struct http_exchange *exchange, void *arg)
 
     char word[AGENT_SERVER_ROLE_WORD_SIZE];
 
+    role_keeper_look_at_hooks(server->view->roles); /* the hook that asks has just left its mark */
     agent_server_role_word(server->view->state, status, status_watch_count(server->watch) == 0, word, sizeof(word));
     http_replyf(exchange, status->role == AGENT_ROLE_PRIMARY ? 200 : 404, "%s", word);
 }

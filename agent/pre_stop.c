@@ -42,6 +42,7 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
     bool is_primary = answer->answered && str_starts_with(answer->role, "primary");
     bool is_fenced = answer->answered && str_starts_with(answer->role, "fenced");
     bool is_turning = answer->answered && strstr(answer->role, "turning");
+    bool is_applying = answer->answered && strstr(answer->role, "applying");
     bool is_alone = answer->answered && strstr(answer->role, "alone");
     bool is_last = answer->answered && strstr(answer->role, "last");
 
@@ -53,6 +54,9 @@ const char *pre_stop_may_go(struct pre_stop *state, const struct pre_stop_answer
         return "the server hangs";
     bool turns_for_ever = lasts(is_turning, &state->turning_since_ms, PRE_STOP_TURN_MS, now_ms);
     if (is_turning && !turns_for_ever)
+        return NULL;
+    bool applies_for_ever = lasts(is_applying, &state->applying_since_ms, PRE_STOP_APPLY_MS, now_ms);
+    if (is_applying && !applies_for_ever)
         return NULL;
     if (!is_primary && !is_fenced)
         return "this member is not the primary";

@@ -35,6 +35,10 @@
 #define PRE_STOP_FENCED_MS 10000
 /* Its replication is being set up: a MySQL that is told to end meanwhile may not (server_mark_leaving). */
 #define PRE_STOP_TURN_MS 5000
+/* A replica stops to receive and applies what it has received. The pod that comes after it drops its relay logs
+ * (bootstrap/relay_keep.h), and with them what it has acknowledged and not applied: if the primary's volume is lost
+ * then, nobody else has it. */
+#define PRE_STOP_APPLY_MS 5000
 
 /* Since when it is so, monotonic; 0: it is not. */
 struct pre_stop {
@@ -42,6 +46,7 @@ struct pre_stop {
     int64_t alone_since_ms;
     int64_t fenced_since_ms;
     int64_t turning_since_ms;
+    int64_t applying_since_ms;
 };
 
 /* What the agent answered; answered false: it did not. */

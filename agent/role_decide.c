@@ -360,6 +360,16 @@ bool role_is_left_stopped(const struct instance_state *state)
         *role->order.source_host && by_hand && source_is_right(state);
 }
 
+bool role_applies_before_end(const struct instance_state *state)
+{
+    const struct replication_facts *facts = &state->replication;
+    const struct role_state *role = &state->role;
+    bool applies = facts->seen && facts->configured && facts->applier == AGENT_THREAD_RUNNING && !facts->applier_errno;
+
+    return role->leaving && role->has_order && role->order.role == AGENT_ROLE_REPLICA && applies &&
+        !role_is_left_stopped(state) && (facts->receiver != AGENT_THREAD_OFF || !facts->all_applied);
+}
+
 /* Its agent has applied the same account files as ours knows. */
 static bool source_takes_password(const struct instance_state *state)
 {
@@ -512,7 +522,12 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         decision.action = wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }
-    if (!role->source_wanted || role->leaving)
+    if (role->leaving) {
+        decision.action = role_applies_before_end(state) && wants_hold(&state->replication) ? ROLE_ACTION_HOLD
+                                                                                            : ROLE_ACTION_NONE;
+        return decision;
+    }
+    if (!role->source_wanted)
         return decision;
     if (role_awaits_source(state)) {
         bool ready = role->source_followed && source_is_right(state) && !must_reconfigure(state);

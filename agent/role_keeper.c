@@ -471,7 +471,7 @@ void role_keeper_heard_row_reader(struct role_keeper *keeper)
     keeper->state->beat.row_reader_ms = clock_monotonic_ms();
 }
 
-static void note_stopping(struct role_keeper *keeper)
+void role_keeper_look_at_hooks(struct role_keeper *keeper)
 {
     struct role_state *role = &keeper->state->role;
     bool stopping = server_is_stopping(keeper->paths);
@@ -501,7 +501,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     note_copy(state, now_ms);
     note_room(state, now_ms);
     note_isolation(state, now_ms);
-    note_stopping(keeper);
+    role_keeper_look_at_hooks(keeper);
     note_root(state, now_ms);
     if (role_ends_suspension(state))
         role_lane_supersede(keeper->lane);

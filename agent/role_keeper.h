@@ -43,6 +43,8 @@ void role_keeper_heard(struct role_keeper *keeper, const char *member, int64_t a
 void role_keeper_heard_room(struct role_keeper *keeper, const char *member, const struct others_word *word);
 /* A member asks that judges its lag by the heartbeat's row alone (agent_api.h: GET /v1/status?lag=). */
 void role_keeper_heard_row_reader(struct role_keeper *keeper);
+/* The marks of the preStop hooks (server_exec.h). Each turn looks, too. */
+void role_keeper_look_at_hooks(struct role_keeper *keeper);
 /* A look at the server that began at started_ms: taken over unless a change of role came in between. */
 void role_keeper_observed(struct role_keeper *keeper, const struct replication_facts *facts, int64_t started_ms);
 /* Changes of role need a connection and the server has none left: one with these options is to be made by a session

@@ -49,6 +49,50 @@ static void test_the_members(void **state)
         rig, 0, "CREATE USER storm@'%' IDENTIFIED BY 'pw-storm'; GRANT SELECT, INSERT ON t.* TO storm@'%'", NULL));
 }
 
+static int await_end(struct replication_rig *rig, struct agent_process *process)
+{
+    int64_t end_ms = clock_monotonic_ms() + LONG_MS;
+    int code = -1;
+
+    while (!agent_rig_ended(process, &code) && clock_monotonic_ms() < end_ms)
+        replication_rig_run(rig, 20);
+    return code;
+}
+
+static bool receives_nothing(const struct member *member)
+{
+    return member->status.replication.receiver == AGENT_THREAD_OFF;
+}
+
+/* The pod that comes after it drops its relay logs. */
+static void test_the_replica_that_is_stopped_applies_what_it_has_received(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_rig *pod = rig->members[1].rig;
+    int code = -1;
+
+    assert_true(member_sql(rig, 0, "CREATE TABLE t.r (id BIGINT PRIMARY KEY)", NULL));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.r", "0"));
+    pid_t lock = member_hold_lock(rig, 1, "LOCK TABLES t.r READ", 30);
+    replication_rig_run(rig, 500);
+    assert_true(member_sql(rig, 0, "INSERT INTO t.r VALUES (1)", NULL));
+    replication_rig_run(rig, 500); /* received */
+    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}");
+    struct agent_process hook = agent_rig_start(pod, "pre-stop");
+    member_await(rig, 1, receives_nothing, "no longer receiving");
+    replication_rig_run(rig, 1000);
+    assert_false(agent_rig_ended(&hook, &code));
+    assert_true(member_sql(rig, 0, "INSERT INTO t.r VALUES (2)", NULL)); /* acknowledged by another one */
+    member_release_lock(lock);
+    assert_int_equal(await_end(rig, &hook), 0);
+    assert_true(member_says(rig, 1, "SELECT MAX(id) FROM t.r", "1"));
+    assert_int_equal(kill(pod->server.inner, SIGTERM), 0);
+    assert_int_equal(await_end(rig, &pod->server), 0);
+    replication_rig_start(rig, 1, "server");
+    assert_true(member_says(rig, 1, "SELECT MAX(id) FROM t.r", "2"));
+    member_await(rig, 1, member_ready, "ready again");
+}
+
 static void end_writers(struct writer **writers)
 {
     for (unsigned i = 0; i < WRITERS; i++) {
@@ -456,16 +500,6 @@ static void test_closed_by_the_next_agent_without_a_connection_left(void **state
     end_writers(writers);
 }
 
-static int await_end(struct replication_rig *rig, struct agent_process *process)
-{
-    int64_t end_ms = clock_monotonic_ms() + LONG_MS;
-    int code = -1;
-
-    while (!agent_rig_ended(process, &code) && clock_monotonic_ms() < end_ms)
-        replication_rig_run(rig, 20);
-    return code;
-}
-
 /* As the preStop hook leaves it, and then SIGTERM: nobody could move the primary. */
 static void test_stopped_while_commits_wait(void **state)
 {
@@ -493,6 +527,7 @@ int close_stories_run(bool mysql)
 {
     const struct CMUnitTest mysql_tests[] = {
         cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_the_replica_that_is_stopped_applies_what_it_has_received),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
         cmocka_unit_test(test_closed_when_it_goes_on),
@@ -505,6 +540,7 @@ int close_stories_run(bool mysql)
     };
     const struct CMUnitTest mariadb_tests[] = {
         cmocka_unit_test(test_the_members),
+        cmocka_unit_test(test_the_replica_that_is_stopped_applies_what_it_has_received),
         cmocka_unit_test(test_closed_under_a_storm_of_writers),
         cmocka_unit_test(test_closed_as_acknowledgements_end),
         cmocka_unit_test(test_closed_when_it_goes_on),

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/agent_server.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/role_status.h"
 #include "agent/tests/role_samples.h"
@@ -130,6 +131,39 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
 }
 
+/* Its relay logs go with its pod. */
+static void test_who_is_to_be_stopped_applies_what_it_has_received(void **unused)
+{
+    struct instance_state state = replica_of_known_lag();
+    struct agent_status status = {.role = AGENT_ROLE_REPLICA, .order_hash = "1"};
+    char word[AGENT_SERVER_ROLE_WORD_SIZE];
+
+    UNUSED(unused);
+    state.replication.all_applied = true;
+    assert_false(role_applies_before_end(&state)); /* nobody stops it */
+    state.role.leaving = true;
+    assert_true(role_applies_before_end(&state)); /* more may come */
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    agent_server_role_word(&state, &status, false, word, sizeof(word));
+    assert_string_equal(word, "replica applying");
+    state.replication.receiver = AGENT_THREAD_OFF;
+    state.replication.all_applied = false;
+    assert_true(role_applies_before_end(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.applier_errno = 1062; /* it will not be applied */
+    assert_false(role_applies_before_end(&state));
+    state.replication.applier_errno = 0;
+    state.replication.all_applied = true;
+    assert_false(role_applies_before_end(&state));
+    agent_server_role_word(&state, &status, false, word, sizeof(word));
+    assert_string_equal(word, "replica");
+    state = replica_of_known_lag();
+    state.role.leaving = state.role.leave_threads = state.role.started = true;
+    state.replication.applier = AGENT_THREAD_OFF; /* by hand */
+    assert_false(role_applies_before_end(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+}
+
 /* A member that starts on a kept volume is configured with the password of that time: it is started as it is, and what
  * the source refuses is named anew, once. */
 static void test_a_password_of_the_past_is_replaced(void **unused)
@@ -184,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_source_that_is_yet_to_be_opened),
         cmocka_unit_test(test_a_server_that_leaves_begins_to_follow_nobody),
+        cmocka_unit_test(test_who_is_to_be_stopped_applies_what_it_has_received),
         cmocka_unit_test(test_an_error_that_names_no_cause_is_tried_again),
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),

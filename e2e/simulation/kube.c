@@ -173,6 +173,7 @@ static void tend_deleted(struct sim *sim, int member)
         agent_server_role_word(&at->agent.state, &at->agent.status, !operator_listens(sim, member), role, sizeof(role));
     bool may_go = at->run_dir.stopping || pre_stop_may_go(&pod->pre_stop, &answer, sim->now_ms);
     if (!may_go && age_ms < POD_PATIENCE_MS)
+    at->agent.state.role.leaving = true; /* role_keeper_look_at_hooks */
         return;
     if ((!*role || str_starts_with(role, "primary")) && !at->run_dir.stopping) {
         at->run_dir.stopping = true;
