@@ -170,8 +170,9 @@ bool role_closed_for_copy(const struct instance_state *state, int64_t now_ms)
         return !role->copy_shut_ms || now_ms - role->copy_shut_ms < COPY_STAGE_MS;
     bool was_closed = role->copy_closed_ms && now_ms - role->copy_closed_ms < AGENT_COPY_CLOSE_AGAIN_MS;
     bool rests = role->stays_open || was_closed;
-    return !rests && is_open(state) && (facts->copy_waits || state->copy_stalls) && state->commits_blocked_since_ms &&
-        now_ms - state->commits_blocked_since_ms >= COPY_PATIENCE_MS;
+    int64_t patience_ms = rests ? COPY_AGAIN_BLOCKED_MS : COPY_PATIENCE_MS;
+    return is_open(state) && (facts->copy_waits || state->copy_stalls) && state->commits_blocked_since_ms &&
+        now_ms - state->commits_blocked_since_ms >= patience_ms;
 }
 
 bool role_closed_for_room(const struct instance_state *state, int64_t now_ms)

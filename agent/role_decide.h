@@ -48,8 +48,11 @@ void role_note_lapse(struct instance_state *state, const struct replication_fact
  * commits are done; semi-sync stays armed (I3). Once they have ended the copy goes on, and what commits from then on
  * does not hold it up: the tools wait at one place only (CLONE looks ten times a second). So it opens again soon, be
  * the copy complete or not, and is not closed for one a second time before AGENT_COPY_CLOSE_AGAIN_MS: neither by this
- * agent, nor by another one of whom the operator knows (stays_open). Who connects meanwhile can read. */
+ * agent, nor by another one of whom the operator knows (stays_open). Unless not one commit has got through for
+ * COPY_AGAIN_BLOCKED_MS: what is open by name alone loses nothing by it, and would wait for the rest of these minutes
+ * for the member that would acknowledge. Who connects meanwhile can read. */
 #define COPY_PATIENCE_MS 2000
+#define COPY_AGAIN_BLOCKED_MS 60000
 #define COPY_STAGE_MS 3000
 /* After that our source has heard several times that our volume is short of room, and no longer counts us among those
  * that have some. */

@@ -61,7 +61,8 @@
  * (method=sql), as a copy of the files would wait for commits that wait for acknowledgements. */
 #define AGENT_COPY_BY_STATEMENTS 409
 
-/* An open primary is closed for writes for a copy at most once in so long, whichever member it is. */
+/* An open primary is closed for writes for a copy at most once in so long, whichever member it is, unless no commit has
+ * got through for a minute (agent/role_decide.h). */
 #define AGENT_COPY_CLOSE_AGAIN_MS INT64_C(600000)
 
 /* Status of the answer to POST /v1/backups when the image lacks what the method takes: asking again does not help. */

@@ -85,6 +85,7 @@ static void test_opens_before_the_copy_is_complete(void **unused)
     assert_true(says_closed_for_copy(&state, NOW + 63000));
     state.replication.read_only = false;
     state.role.opened = true;
+    state.commits_blocked_since_ms = NOW + 60000; /* it waited again at once */
     assert_false(role_note_copy(&state, NOW + 63001));
     assert_false(says_closed_for_copy(&state, NOW + 63001));
 }
@@ -109,14 +110,31 @@ static void test_not_closed_for_a_copy_again(void **unused)
     assert_true(role_note_copy(&state, NOW + 1));
     state.serving_copies = 1;
     state.role.opened = true;
+    state.commits_blocked_since_ms = NOW + AGENT_COPY_CLOSE_AGAIN_MS - COPY_PATIENCE_MS - 1;
     assert_false(role_note_copy(&state, NOW + AGENT_COPY_CLOSE_AGAIN_MS - 1));
     assert_true(role_note_copy(&state, NOW + AGENT_COPY_CLOSE_AGAIN_MS));
+}
+
+/* Nobody can write in any case, and would not for ten minutes. */
+static void test_closed_again_where_no_commit_gets_through(void **unused)
+{
+    struct instance_state state = state_of_copied();
+
+    UNUSED(unused);
+    state.role.stays_open = true;
+    state.role.copy_closed_ms = NOW - COPY_AGAIN_BLOCKED_MS - 5000;
+    state.commits_blocked_since_ms = NOW - COPY_AGAIN_BLOCKED_MS + 1;
+    assert_false(role_closed_for_copy(&state, NOW));
+    assert_true(role_closed_for_copy(&state, NOW + 1));
+    state.commits_blocked_since_ms = NOW - COPY_PATIENCE_MS; /* one got through */
+    assert_false(role_closed_for_copy(&state, NOW + 1));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed_for_a_copy),
+        cmocka_unit_test(test_closed_again_where_no_commit_gets_through),
         cmocka_unit_test(test_opens_before_the_copy_is_complete),
         cmocka_unit_test(test_not_closed_for_a_copy_again),
     };
