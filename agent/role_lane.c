@@ -20,6 +20,7 @@
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/session.h"
 #include "agent/mysql/start_domain.h"
+#include "agent/put_back.h"
 #include "agent/relay_written.h"
 #include "agent/salvage.h"
 #include "common/alloc.h"
@@ -269,7 +270,8 @@ static void work(struct role_lane *lane)
         written_ms = relay_written_ms(lane->paths->data_dir);
     /* A copy's server knows which transactions it holds before it replicates or is written to. */
     if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
-        leave_start_domain(lane, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
+        leave_start_domain(lane, dialect, &failure) < 0 ||
+        put_back_run(lane->paths, dialect, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
         result->done = false;
     }

@@ -8,6 +8,7 @@
 #include "agent/bootstrap/server_id.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/put_back.h"
 #include "agent/seed_clone.h"
 #include "agent/seed_restore.h"
 #include "agent/set_aside.h"
@@ -100,6 +101,7 @@ static void run_job(void *arg)
         return;
     if (attempt->order.seed != AGENT_SEED_KEEP) { /* they were of the data that is gone */
         start_mode_forget_cut(attempt->options.paths);
+        put_back_forget(attempt->options.paths);
         opened_file_forget(attempt->options.paths);
     }
     if (volume_mark_write(attempt->options.paths, AGENT_MARK_NONE, err) < 0)

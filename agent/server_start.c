@@ -17,6 +17,7 @@
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/bootstrap/volume_reserve.h"
 #include "agent/mysql/start_domain.h"
+#include "agent/put_back.h"
 #include "agent/set_aside.h"
 #include "agent/set_aside_beyond.h"
 #include "common/alloc.h"
@@ -56,8 +57,9 @@ static bool await_word(const struct agent_options *options, struct start_mode *r
     return true;
 }
 
-/* What cannot be set aside is not cut off (I7). */
-static bool set_tail_aside(const struct agent_options *options, uint64_t epoch)
+/* What cannot be set aside is not cut off (I7), nor what cannot be taken back. shared: what the primary had of it when it
+ * was chosen; "": not known. */
+static bool set_tail_aside(const struct agent_options *options, uint64_t epoch, const char *shared)
 {
     struct set_aside_wish wish = {
         .paths = &options->paths,
@@ -70,7 +72,8 @@ static bool set_tail_aside(const struct agent_options *options, uint64_t epoch)
     char text[SET_ASIDE_TEXT_SIZE];
     struct error err = ERROR_INIT;
 
-    if (set_aside_make(&wish, text, &err) == 0)
+    if (set_aside_make(&wish, text, &err) == 0 &&
+        (str_empty(shared) || put_back_note(&options->paths, text, shared, &err) == 0))
         return true;
     log_warn("the end of the binary log cannot be set aside: it is left as it is", LOG_ERR(&err));
     return false;
@@ -95,16 +98,22 @@ static bool can_truncate(const struct server_binary *binary)
 /* What becomes of the end of the binary log, which nobody may have acknowledged. */
 enum tail { TAIL_STAYS, TAIL_IS_HELD_ELSEWHERE, TAIL_IS_CUT_OFF };
 
-static bool is_held_elsewhere(const struct agent_paths *paths, const struct start_mode *mode)
+static enum tail judge_end(const struct agent_options *options, const struct server_binary *binary,
+    uint64_t primary_epoch, const struct start_mode *mode)
 {
-    struct set_aside_beyond beyond;
+    struct set_aside_beyond beyond = {.known = false};
+    enum tail tail = TAIL_STAYS;
 
-    if (str_empty(mode->beyond))
-        return false;
-    set_aside_beyond_find(paths->data_dir, GTID_MARIADB, mode->beyond, &beyond);
-    bool held = beyond.known && beyond.gtids.len == 0;
+    if (!str_empty(mode->beyond))
+        set_aside_beyond_find(options->paths.data_dir, GTID_MARIADB, mode->beyond, &beyond);
+    const char *shared = beyond.known ? str_or_empty(beyond.shared.buf) : "";
+    if (beyond.known && beyond.gtids.len == 0) {
+        log_info("the primary has all that this server has: nothing is cut off", LOG_STR("gtid", mode->beyond));
+        tail = TAIL_IS_HELD_ELSEWHERE;
+    } else if (can_truncate(binary) && set_tail_aside(options, primary_epoch, shared))
+        tail = TAIL_IS_CUT_OFF;
     set_aside_beyond_release(&beyond);
-    return held;
+    return tail;
 }
 
 static enum tail judge_tail(
@@ -122,11 +131,7 @@ static enum tail judge_tail(
     }
     if (!mode.truncate || mode.epoch <= primary_epoch)
         return TAIL_STAYS;
-    if (is_held_elsewhere(&options->paths, &mode)) {
-        log_info("the primary has all that this server has: nothing is cut off", LOG_STR("gtid", mode.beyond));
-        return TAIL_IS_HELD_ELSEWHERE;
-    }
-    return can_truncate(binary) && set_tail_aside(options, primary_epoch) ? TAIL_IS_CUT_OFF : TAIL_STAYS;
+    return judge_end(options, binary, primary_epoch, &mode);
 }
 
 /* What is not noted is not cut off. */

@@ -8,6 +8,7 @@
 
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
+#include "common/gtid.h"
 
 #define MARK "vol/.kube-mysql/semi-sync-primary"
 #define SET_ASIDE "vol/.kube-mysql/set-aside"
@@ -23,13 +24,18 @@ static bool has_made_accounts(const struct member *member)
     return member_ready(member) && member->status.accounts_applied;
 }
 
-static void hold(struct replication_rig *rig, unsigned member)
+static void hold_from(struct replication_rig *rig, unsigned member, unsigned primary)
 {
-    struct agent_order order = replication_rig_replica(rig, 0);
+    struct agent_order order = replication_rig_replica(rig, primary);
 
     order.source_host[0] = '\0';
     member_give(rig, member, order);
     member_await(rig, member, member_is_held, "held");
+}
+
+static void hold(struct replication_rig *rig, unsigned member)
+{
+    hold_from(rig, member, 0);
 }
 
 /* Its engine may have on the disk less than its binary log. */
@@ -124,12 +130,105 @@ static void test_what_it_lacked_is_cut_off(void **state)
     assert_true(agent_rig_has(rig->members[1].rig, SET_ASIDE));
 }
 
+static bool has_executed(const struct member *member, const char *position)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = gtid_set_parse(GTID_MARIADB, member->status.gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(GTID_MARIADB, position, NULL);
+    enum gtid_relation relation = executed && wanted ? gtid_set_compare(wanted, executed) : GTID_DIVERGED;
+
+    return relation == GTID_SUBSET || relation == GTID_EQUAL;
+}
+
+static void await_executed(struct replication_rig *rig, unsigned member, const char *position)
+{
+    for (int i = 0; i < 300 && !has_executed(&rig->members[member], position); i++)
+        replication_rig_run(rig, 100);
+    assert_true(has_executed(&rig->members[member], position));
+}
+
+static void read_position(struct replication_rig *rig, unsigned member, struct strbuf *ret)
+{
+    strbuf_reset(ret);
+    assert_true(member_sql(rig, member, "SELECT @@global.gtid_binlog_pos", ret));
+    ret->buf[strcspn(ret->buf, "\n")] = '\0';
+}
+
+/* It is in the binary log, and waits for its acknowledgement. */
+static pid_t log_without_an_end(
+    struct replication_rig *rig, unsigned member, const char *statement, struct strbuf *ret_position)
+{
+    read_position(rig, member, ret_position);
+    _cleanup_(freep) char *moved = xasprintf("SELECT @@global.gtid_binlog_pos <> '%s'", ret_position->buf);
+    pid_t pid = member_hold_lock(rig, member, statement, 1);
+
+    assert_true(member_says(rig, member, moved, "1"));
+    read_position(rig, member, ret_position);
+    return pid;
+}
+
+/* As it would without its agent: only so far. */
+static void receive_up_to(struct replication_rig *rig, unsigned member, const char *position)
+{
+    _cleanup_(freep) char *follow = xasprintf("STOP SLAVE; START SLAVE UNTIL master_gtid_pos = '%s'", position);
+    _cleanup_(freep) char *there = xasprintf("SELECT MASTER_GTID_WAIT('%s', 9)", position);
+
+    assert_true(member_sql(rig, member, follow, NULL));
+    assert_true(member_says(rig, member, there, "0"));
+}
+
+/* Two commits wait: the next primary receives one of them, and not the other; what the engine has of the first is not on
+ * the disk yet. Then nobody is there who could send it again. */
+static void test_what_the_next_primary_had_is_taken_back(void **state)
+{
+    struct replication_rig *rig = *state;
+    _cleanup_(strbuf_release) struct strbuf position;
+
+    strbuf_init(&position, 256);
+    member_give(rig, 1, replication_rig_replica(rig, 2));
+    member_await(rig, 1, member_ready, "ready");
+    await_mark(rig, 2);
+    assert_true(member_sql(rig, 2, "SET GLOBAL innodb_flush_log_at_timeout = 2700", NULL));
+    hold_from(rig, 1, 2);
+    kill(rig->members[2].rig->agent.inner, SIGSTOP); /* no heartbeat between the two */
+    pid_t first = log_without_an_end(rig, 2, "INSERT INTO t.w VALUES (31)", &position);
+    _cleanup_(freep) char *of_first = xstrdup(position.buf);
+    pid_t second = log_without_an_end(rig, 2, "INSERT INTO t.w VALUES (32)", &position);
+    kill(rig->members[1].rig->agent.inner, SIGSTOP);
+    receive_up_to(rig, 1, of_first);
+    agent_rig_kill(&rig->members[2].rig->server);
+    kill(rig->members[1].rig->agent.inner, SIGCONT);
+    kill(rig->members[2].rig->agent.inner, SIGCONT);
+    member_await(rig, 2, member_is_down, "down");
+    member_release_lock(first);
+    member_release_lock(second);
+    await_executed(rig, 1, of_first);
+    _cleanup_(freep) char *floor = take_over(rig, 1);
+    agent_rig_kill(&rig->members[1].rig->server);
+    struct agent_order order = replication_rig_replica(rig, 1);
+    order.truncate = true;
+    order.beyond = floor;
+    member_give(rig, 2, order);
+    replication_rig_start(rig, 2, "server");
+    member_await(rig, 2, member_runs, "running");
+    assert_true(member_says(rig, 2, "SELECT GROUP_CONCAT(id) FROM t.w WHERE id > 30", "31"));
+    assert_true(agent_rig_file_says(rig->members[2].rig, "server.log", "cuts off what nobody has acknowledged"));
+    assert_true(agent_rig_file_says(rig->members[2].rig, "run.log", "is taken back"));
+    await_executed(rig, 2, of_first);
+    assert_int_equal(rig->members[2].status.mark, AGENT_MARK_NONE);
+    assert_false(agent_rig_has(rig->members[2].rig, "vol/.kube-mysql/put-back.json"));
+    replication_rig_start(rig, 1, "server");
+    member_await(rig, 2, member_ready, "a replica again");
+    assert_string_equal(rig->members[2].status.errant, "");
+    assert_true(member_says(rig, 2, "SELECT GROUP_CONCAT(id) FROM t.w WHERE id > 30", "31"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_what_the_next_primary_had_is_not_cut_off),
         cmocka_unit_test(test_what_it_lacked_is_cut_off),
+        cmocka_unit_test(test_what_the_next_primary_had_is_taken_back),
     };
 
     if (!agent_rig_possible())

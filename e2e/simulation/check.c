@@ -227,9 +227,9 @@ static void check_leaving(struct sim *sim, int member, int from, const char *wha
     }
 }
 
-void check_cut(struct sim *sim, int member)
+void check_cut(struct sim *sim, int member, int kept)
 {
-    check_leaving(sim, member, sim->members[member].disk.log.durable, "the start cuts off the tail");
+    check_leaving(sim, member, kept, "the start cuts off the tail");
 }
 
 void check_replaced(struct sim *sim, int member)

@@ -16,8 +16,8 @@ void check_opened(struct sim *sim, int member);
 void check_acknowledged(struct sim *sim, int member, int txn);
 /* It came into this member's binary log, or its relay log. */
 void check_added(struct sim *sim, int member, int txn);
-/* Before the start of a server cuts off its tail; before data is replaced. */
-void check_cut(struct sim *sim, int member);
+/* Before the start of a server cuts off its tail, all but so many transactions; before data is replaced. */
+void check_cut(struct sim *sim, int member, int kept);
 void check_replaced(struct sim *sim, int member);
 /* MySQL is stopped with commits that wait: their clients are told that they are done (S5). */
 void check_told_at_end(struct sim *sim, int member);

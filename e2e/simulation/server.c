@@ -125,7 +125,8 @@ void server_end(struct sim *sim, int member)
     sim_tell(sim, "%s: its server is stopped", sim_member_name(member));
 }
 
-static void begin_recovery(struct sim *sim, int member, bool truncate)
+/* kept: how many transactions from the beginning on are not cut off, or are taken back. */
+static void begin_recovery(struct sim *sim, int member, bool truncate, int kept)
 {
     struct sim_member *at = &sim->members[member];
     at->server.phase = SERVER_STARTS;
@@ -134,14 +135,15 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
         at->disk.mark = AGENT_MARK_RESEED;
     if (truncate) {
         at->disk.cut = true;
-        check_cut(sim, member);
+        kept = MAX_OF(kept, at->disk.log.durable);
+        check_cut(sim, member, kept);
     }
     /* --init-rpl-role=SLAVE: what the engine had not committed for good is cut off, acknowledged or not
-     * (start_mode.h). */
-    if (truncate && at->disk.log.durable < at->disk.log.count) {
-        sim_tell(sim, "%s: its start cuts off %d transactions", sim_member_name(member),
-            at->disk.log.count - at->disk.log.durable);
-        txn_log_cut(&sim->txns, &at->disk.log, at->disk.log.durable);
+     * (start_mode.h). What the next primary had of it is taken back before anything else (agent/put_back.h). */
+    if (truncate && kept < at->disk.log.count) {
+        sim_tell(sim, "%s: its start cuts off %d transactions%s", sim_member_name(member), at->disk.log.count - kept,
+            kept > at->disk.log.durable ? ", and others are taken back" : "");
+        txn_log_cut(&sim->txns, &at->disk.log, kept);
     }
     /* Used up, whatever becomes of the start (agent/server_start.c). */
     at->run_dir.has_mode = false;
@@ -154,21 +156,24 @@ static void begin_recovery(struct sim *sim, int member, bool truncate)
         at->run_dir.has_note = false;
 }
 
-/* agent/server_start.c: is_held_elsewhere */
-static bool is_held_elsewhere(const struct sim *sim, const struct txn_log *log, const char *beyond)
+/* agent/server_start.c: judge_end. How many transactions from the beginning on the primary had when it was chosen, as far
+ * as its position tells. */
+static int count_shared(const struct sim *sim, const struct txn_log *log, const char *beyond)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, beyond, NULL);
     struct gtid_one one;
     if (str_empty(beyond) || !set)
-        return false;
+        return 0;
     uint32_t shared = 0;
+    int count = 0;
     for (size_t i = 0; gtid_set_position(set, i, &one); i++) {
         int source = (int)one.server - TXN_SERVER_ID_BASE;
         if (source >= 0 && source < sim->txns.sources)
             shared = MAX_OF(shared, (uint32_t)MIN_OF((uint64_t)log->all.upto[source], one.number));
     }
-    int last = txn_log_last(log);
-    return last < 0 || sim->txns.all[last].number <= shared;
+    while (count < log->count && sim->txns.all[log->entries[count]].number <= shared)
+        count++;
+    return count;
 }
 
 /* agent/server_start.c: judge_tail */
@@ -181,7 +186,8 @@ static void await_word(struct sim *sim, int member)
         return;
     bool may_cut = has_word && mode->truncate && mode->epoch > at->disk.semi_primary;
     at->server.in_domain = may_cut;
-    begin_recovery(sim, member, may_cut && !is_held_elsewhere(sim, &at->disk.log, mode->beyond));
+    int shared = may_cut ? count_shared(sim, &at->disk.log, mode->beyond) : 0;
+    begin_recovery(sim, member, may_cut && shared < at->disk.log.count, shared);
 }
 
 void server_launch(struct sim *sim, int member)

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/put_back.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "agent/backup/binlog_file.h"
+#include "agent/bootstrap/volume_mark.h"
+#include "agent/mysql/replication_facts.h"
+#include "agent/mysql/row_value.h"
+#include "agent/relay_apply.h"
+#include "agent/set_aside.h"
+#include "common/alloc.h"
+#include "common/fs.h"
+#include "common/gtid.h"
+#include "common/json.h"
+#include "common/json_fields.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+
+#define NOTE_MAX ((size_t)(16 * KM_KIB))
+#define UP_TO_SIZE 4096
+#define CHANNEL "putback"
+#define LOG_NAME "binlog.000001" /* of what was set aside (set_aside.h) */
+/* server_start.c sets 64 MiB aside at most. */
+#define TAIL_MAX ((size_t)(65 * KM_MIB))
+/* Nobody's: of a member it would be serverIdBase and an ordinal, or drawn (bootstrap/server_id.h). */
+#define OTHER_SERVER_ID "4294967294"
+
+struct note {
+    char folder[SET_ASIDE_TEXT_SIZE];
+    char up_to[UP_TO_SIZE];
+    char server_id[16]; /* "": it is the server's own still */
+};
+
+static const struct json_field fields[] = {
+    JSON_FIELD(note, "folder", JSON_FIELD_TEXT, CHANGE_COUNTS, folder),
+    JSON_FIELD(note, "upTo", JSON_FIELD_TEXT, CHANGE_COUNTS, up_to),
+    JSON_FIELD(note, "serverId", JSON_FIELD_TEXT, CHANGE_COUNTS, server_id),
+};
+
+/* ---- the note ---- */
+
+static char *note_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/put-back.json", paths->state_dir);
+}
+
+static int note_write(const struct agent_paths *paths, const struct note *note, struct error *err)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+    _cleanup_(json_decrefp) json_t *object = json_object();
+
+    json_fields_encode(fields, ARRAY_LEN(fields), note, object);
+    _cleanup_(freep) char *text = json_text(object);
+    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+}
+
+static bool note_read(const struct agent_paths *paths, struct note *ret)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, NOTE_MAX);
+    if (fs_read_file(path, &text, NULL) < 0)
+        return false;
+    *ret = (struct note){.folder = ""};
+    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
+    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, ret, NULL) < 0)
+        *ret = (struct note){.folder = ""}; /* then it cannot be taken back */
+    return true;
+}
+
+int put_back_note(const struct agent_paths *paths, const char *set_aside, const char *up_to, struct error *err)
+{
+    struct note note = {.folder = ""};
+    size_t len = strcspn(set_aside, ":");
+
+    if (len >= sizeof(note.folder) || strlen(up_to) >= sizeof(note.up_to))
+        return error_set(err, ERROR_TOO_LARGE, "the position %.100s... is too long", up_to);
+    memcpy(note.folder, set_aside, len);
+    snprintf(note.up_to, sizeof(note.up_to), "%s", up_to);
+    return note_write(paths, &note, err);
+}
+
+void put_back_forget(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+
+    unlink(path);
+}
+
+/* ---- the part that is lacking ---- */
+
+struct part {
+    const struct gtid_set *executed, *up_to;
+    uint64_t head, from, to; /* bytes: what is before the first transaction; what is lacking */
+    bool continues;          /* what is before it is executed here */
+};
+
+static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
+{
+    struct part *part = arg;
+
+    if (part->head == 0)
+        part->head = transaction->from;
+    if (!gtid_set_contains(part->up_to, &transaction->gtid))
+        return 0;
+    if (gtid_set_contains(part->executed, &transaction->gtid)) {
+        part->continues = true;
+        return part->to == 0 ? 0 : error_set(err, ERROR_CONFLICT, "what is executed is not the beginning of it");
+    }
+    if (part->from == 0)
+        part->from = transaction->from;
+    else if (transaction->from != part->to)
+        return error_set(err, ERROR_CONFLICT, "what nobody had lies in between");
+    part->to = transaction->to;
+    return 0;
+}
+
+static int write_part(
+    const char *from, const struct binlog_head *head, const struct part *part, const char *to, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf all;
+    _cleanup_(strbuf_release) struct strbuf relay;
+
+    strbuf_init(&all, TAIL_MAX);
+    strbuf_init(&relay, TAIL_MAX + KM_MIB);
+    if (fs_read_file(from, &all, err) < 0)
+        return -1;
+    if (all.len < part->to)
+        return error_set(err, ERROR_IO, "%s has changed meanwhile", from);
+    strbuf_add(&relay, all.buf, BINLOG_MAGIC_BYTES);
+    strbuf_add(&relay, head->description.buf, head->description.len);
+    binlog_add_rotate(&head->description, LOG_NAME, &relay);
+    strbuf_add(&relay, all.buf + part->from, part->to - part->from);
+    return fs_write_file_atomic(to, relay.buf, relay.len, 0600, err);
+}
+
+/* ret_any false: nothing is lacking. */
+static int prepare(const char *log, const struct gtid_set *executed, const struct gtid_set *up_to, const char *spool,
+    bool *ret_any, struct error *err)
+{
+    struct part part = {.executed = executed, .up_to = up_to};
+    struct binlog_head head;
+    int rc = binlog_file_scan(log, GTID_MARIADB, &head, on_transaction, &part, err);
+
+    *ret_any = part.to > 0;
+    if (rc == 0 && part.to > 0 && !part.continues)
+        rc = error_set(err, ERROR_NOT_FOUND, "what was set aside does not reach back to what is executed");
+    if (rc == 0 && part.to > 0)
+        rc = write_part(log, &head, &part, spool, err);
+    binlog_head_release(&head);
+    return rc;
+}
+
+/* ---- under another server id ---- */
+
+static void take_text(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    UNUSED(names);
+    if (count > 0 && values[0])
+        row_value_copy(arg, sizeof(((struct note *)NULL)->server_id), values[0]);
+}
+
+static int leave_server_id(
+    const struct agent_paths *paths, struct note *note, struct session *session, struct error *err)
+{
+    if (!*note->server_id && (session_query(session, "SELECT @@global.server_id", take_text, note->server_id, err) < 0 ||
+                                 note_write(paths, note, err) < 0))
+        return -1;
+    return session_exec(session, "SET GLOBAL server_id = " OTHER_SERVER_ID, err);
+}
+
+static int return_server_id(const struct note *note, struct session *session, struct error *err)
+{
+    _cleanup_(freep) char *sql = xasprintf("SET GLOBAL server_id = %lu", strtoul(note->server_id, NULL, 10));
+
+    return *note->server_id ? session_exec(session, sql, err) : 0;
+}
+
+static int apply(const struct agent_paths *paths, const struct dialect *dialect, struct note *note, const char *spool,
+    struct session *session, struct error *err)
+{
+    const struct relay_apply what = {
+        .data_dir = paths->data_dir,
+        .dialect = dialect,
+        .channel = CHANNEL,
+        .log = spool,
+        .gtids = note->up_to,
+        .limit_ms = PUT_BACK_MS,
+    };
+    struct error failure = ERROR_INIT;
+
+    if (leave_server_id(paths, note, session, err) < 0)
+        return -1;
+    int rc = relay_apply_run(&what, session, err);
+    if (return_server_id(note, session, rc < 0 ? &failure : err) < 0)
+        rc = -1;
+    return rc;
+}
+
+/* ---- together ---- */
+
+static int take_back(const struct agent_paths *paths, const struct dialect *dialect, struct note *note,
+    struct session *session, struct error *err)
+{
+    _cleanup_(freep) char *log = xasprintf("%s/set-aside/%s/" LOG_NAME, paths->state_dir, note->folder);
+    _cleanup_(freep) char *spool = xasprintf("%s/put-back.binlog", paths->state_dir);
+    _cleanup_(gtid_set_freep) struct gtid_set *up_to = gtid_set_parse(GTID_MARIADB, note->up_to, err);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = up_to ? replication_executed(session, dialect, err) : NULL;
+    bool any = false;
+
+    if (!executed || prepare(log, executed, up_to, spool, &any, err) < 0)
+        return -1;
+    if (!any) {
+        log_info("nothing that the start has cut off is lacking", LOG_STR("up_to", note->up_to));
+        return 0;
+    }
+    log_info("what the start has cut off and the next primary had is taken back", LOG_STR("up_to", note->up_to));
+    int rc = apply(paths, dialect, note, spool, session, err);
+    unlink(spool);
+    return rc;
+}
+
+int put_back_run(
+    const struct agent_paths *paths, const struct dialect *dialect, struct session *session, struct error *err)
+{
+    struct note note;
+    struct error failure = ERROR_INIT;
+
+    if (!note_read(paths, &note))
+        return 0;
+    if (return_server_id(&note, session, err) < 0) /* an agent has died in the middle */
+        return -1;
+    if (take_back(paths, dialect, &note, session, &failure) < 0) {
+        if (session_is_broken(session)) {
+            *err = failure;
+            return -1;
+        }
+        log_warn("what the start has cut off cannot be taken back: the data is to be replaced by a copy",
+            LOG_ERR(&failure));
+        if (volume_mark_write(paths, AGENT_MARK_RESEED, err) < 0)
+            return -1;
+    }
+    put_back_forget(paths);
+    return 0;
+}
