@@ -276,6 +276,35 @@ void check_step(struct sim *sim)
     }
 }
 
+/* What was received lies on the disk, unless the node had no power. */
+static bool is_held(const struct sim *sim, int txn)
+{
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        const struct sim_disk *disk = &sim->members[i].disk;
+        if (txn_bits_has(&disk->log.bits, txn))
+            return true;
+        for (int r = disk->relay.at; r < disk->relay.count && disk->relay_pod; r++) {
+            if (disk->relay.entries[r] == txn)
+                return true;
+        }
+    }
+    return false;
+}
+
+void check_applied_again(struct sim *sim)
+{
+    int gone = 0;
+    sim->recreated = true;
+    for (int i = 0; i < sim->txns.count; i++) {
+        if (!txn_bits_has(&sim->acked, i) || is_held(sim, i))
+            continue;
+        txn_bits_drop(&sim->acked, i);
+        gone++;
+    }
+    if (gone > 0)
+        sim_tell(sim, "%d acknowledged transactions were on volumes that are lost, and on no other", gone);
+}
+
 /* ---- the end ---- */
 
 bool check_somebody_has_all(const struct sim *sim)
@@ -357,6 +386,22 @@ static void tell_state(struct sim *sim)
     }
 }
 
+/* Somebody wrote by hand on a member, and not all have it. */
+static bool is_any_errant(const struct sim *sim)
+{
+    for (int i = 0; i < sim->txns.count; i++) {
+        bool any = false, all = true;
+        for (int m = 0; m < SIM_MEMBERS_MAX && sim->txns.all[i].kind == TXN_ERRANT; m++) {
+            bool has = txn_bits_has(&sim->members[m].disk.log.bits, i);
+            any |= has;
+            all &= has || !sim->members[m].disk.has_data;
+        }
+        if (any && !all)
+            return true;
+    }
+    return false;
+}
+
 bool check_settled(struct sim *sim)
 {
     int64_t age_ms = sim->now_ms - sim->calm_ms;
@@ -373,9 +418,10 @@ bool check_settled(struct sim *sim)
     }
     if (primary >= 0 || age_ms < 180000)
         return false;
-    /* What went with a volume, or who acknowledged after a status of the past, nobody can say for certain, unless
-     * enough others prove it: a person may have to. */
-    bool is_certain = !sim->volume_lost && !sim->status_past;
+    /* What went with a volume, who acknowledged after a status of the past, or which of two different histories somebody
+     * wrote by hand once there is no status, nobody can say for certain, unless enough others prove it: a person may have
+     * to. */
+    bool is_certain = !sim->volume_lost && !sim->status_past && !(sim->recreated && is_any_errant(sim));
     if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict)) {
         tell_state(sim);
         sim_fail(sim, VIOLATION_STUCK,

@@ -5,6 +5,7 @@
 
 #include "agent/agent_server.h"
 #include "e2e/simulation/agent.h"
+#include "e2e/simulation/check.h"
 #include "e2e/simulation/server.h"
 
 #define NOTE_MS 5             /* until the disk has what it was handed */
@@ -129,6 +130,9 @@ void kube_lose_volume(struct sim *sim, int member)
     else
         kube_remove_pod(sim, member);
     sim_tell(sim, "the volume of %s is lost", sim_member_name(member));
+    /* What an asynchronous cluster has acknowledged may have been on this one alone, and no status says so. */
+    if (sim->recreated && !sim->schedule->semi_sync && sim->opened_ms < sim->api.recreate_ms)
+        check_applied_again(sim);
 }
 
 void kube_lose_node(struct sim *sim, int member, int64_t for_ms)
@@ -169,11 +173,11 @@ static void tend_deleted(struct sim *sim, int member)
     }
     at->run_dir.leaving = true;
     struct pre_stop_answer answer = {.answered = agent_answers(sim, member), .live = true, .role = role};
+    at->agent.state.role.leaving = true; /* role_keeper_look_at_hooks */
     if (answer.answered)
         agent_server_role_word(&at->agent.state, &at->agent.status, !operator_listens(sim, member), role, sizeof(role));
     bool may_go = at->run_dir.stopping || pre_stop_may_go(&pod->pre_stop, &answer, sim->now_ms);
     if (!may_go && age_ms < POD_PATIENCE_MS)
-    at->agent.state.role.leaving = true; /* role_keeper_look_at_hooks */
         return;
     if ((!*role || str_starts_with(role, "primary")) && !at->run_dir.stopping) {
         at->run_dir.stopping = true;
@@ -308,6 +312,7 @@ static void tend_cluster(struct sim *sim)
     api->switchover_to[0] = api->confirmed_lost[0] = '\0';
     api->version++;
     sim_tell(sim, "the cluster is applied again, with %d members", api->replicas);
+    check_applied_again(sim);
 }
 
 void kube_step(struct sim *sim)

@@ -365,6 +365,7 @@ struct sim {
     bool calm;        /* no fault comes any more */
     bool volume_lost; /* one that held data, at some time */
     bool status_past; /* the status was one of the past, at some time */
+    bool recreated;   /* the cluster was deleted and applied again, at some time */
     int64_t calm_ms;
     FILE *story; /* NULL: none is told */
     struct sim_verdict verdict;
