@@ -77,6 +77,7 @@ struct role_state {
     struct self_fence fence; /* as noted in the run folder, by this agent or the one before */
     int64_t started_ms;      /* this agent */
     bool leaving;            /* the server will be stopped: it begins to follow nobody (server_exec.h) */
+    bool put_back_due;       /* what its start has cut off is to be taken back (put_back.h): each job does that first */
     bool nobody_stays;       /* as last ordered: no other member could take over (agent_order.h) */
     bool leave_threads;      /* likewise */
     bool lock_left;          /* likewise */

@@ -85,6 +85,13 @@ int put_back_note(const struct agent_paths *paths, const char *set_aside, const 
     return note_write(paths, &note, err);
 }
 
+bool put_back_is_due(const struct agent_paths *paths)
+{
+    _cleanup_(freep) char *path = note_path(paths);
+
+    return access(path, F_OK) == 0;
+}
+
 void put_back_forget(const struct agent_paths *paths)
 {
     _cleanup_(freep) char *path = note_path(paths);

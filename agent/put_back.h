@@ -10,7 +10,7 @@
  * there any change of role waits for it; where it cannot be taken back, the data is marked to be replaced
  * (volume_mark.h).
  *
- * Facts, tried on MariaDB 10.11.19: the transactions are executed as a relay log (relay_apply.h) and keep
+ * Facts, tried on MariaDB 10.11.19 and 11.8.9: the transactions are executed as a relay log (relay_apply.h) and keep
  * their GTIDs. An applier leaves out what bears the server's own id (replicate_same_server_id is read only), and these
  * do; server_id is dynamic, so it is another one for as long as this takes. The note holds the right one meanwhile, for
  * the agent after one that dies.
@@ -28,6 +28,7 @@
 /* Before the start. set_aside: as set_aside_make says it; up_to: a position. On the disk when it returns. */
 int put_back_note(const struct agent_paths *paths, const char *set_aside, const char *up_to, struct error *err)
     KM_MUST_CHECK;
+bool put_back_is_due(const struct agent_paths *paths); /* cheap */
 /* Of data that is gone. */
 void put_back_forget(const struct agent_paths *paths);
 /* The server runs, read-only, and neither thread of its replication does. 0: there is nothing to take back any more, or

@@ -520,7 +520,8 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         return decision;
     }
     if (!*role->order.source_host || is_overtaken(state) || role->held_for_room) {
-        decision.action = wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
+        bool wants = wants_hold(&state->replication) || role->put_back_due;
+        decision.action = wants ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }
     if (role->leaving) {
@@ -554,7 +555,7 @@ static struct role_decision decide_none(const struct instance_state *state)
 
     if (!is_closed(state))
         decision.action = ROLE_ACTION_CLOSE;
-    else if (runs(&state->replication))
+    else if (runs(&state->replication) || state->role.put_back_due)
         decision.action = ROLE_ACTION_STOP;
     return decision;
 }

@@ -12,6 +12,7 @@
 #include "agent/heartbeat_lane.h"
 #include "agent/log_watch.h"
 #include "agent/old_data.h"
+#include "agent/put_back.h"
 #include "agent/relay_notes.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
@@ -257,6 +258,7 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, relay_keep_is_dropping(keeper->paths));
+        state->role.put_back_due = put_back_is_due(keeper->paths);
         if (state->role.relay != RELAY_PENDING)
             catch_up_note_spend(&keeper->notes.catch_up);
     }
@@ -351,6 +353,7 @@ static void on_result(void *arg, const struct role_result *result)
         keeper->server_changed = false;
     } else {
         role->unseen = !result->has_facts;
+        role->put_back_due = role->put_back_due && put_back_is_due(keeper->paths);
         if (result->dropped)
             catch_up_gap(&keeper->state->catch_up, now_ms);
         role_note_result(keeper->state, result);

@@ -131,6 +131,24 @@ static void test_a_server_that_leaves_begins_to_follow_nobody(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
 }
 
+/* Whatever it is ordered: an election may ask for what it had. */
+static void test_what_was_cut_off_is_taken_back_under_any_order(void **unused)
+{
+    struct instance_state state = replica_of_known_lag();
+
+    UNUSED(unused);
+    state.replication.configured = false;
+    state.replication.receiver = state.replication.applier = AGENT_THREAD_OFF;
+    state.role.order.source_host[0] = '\0';
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.put_back_due = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.role.order.role = AGENT_ROLE_NONE;
+    assert_int_equal(action_of(&state), ROLE_ACTION_STOP);
+    state.role.put_back_due = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+}
+
 /* Its relay logs go with its pod. */
 static void test_who_is_to_be_stopped_applies_what_it_has_received(void **unused)
 {
@@ -219,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_a_source_that_is_yet_to_be_opened),
         cmocka_unit_test(test_a_server_that_leaves_begins_to_follow_nobody),
         cmocka_unit_test(test_who_is_to_be_stopped_applies_what_it_has_received),
+        cmocka_unit_test(test_what_was_cut_off_is_taken_back_under_any_order),
         cmocka_unit_test(test_an_error_that_names_no_cause_is_tried_again),
         cmocka_unit_test(test_who_waits_for_its_source_is_ready_and_has_lost_nobody),
         cmocka_unit_test(test_a_new_binary_log_once_an_epoch),
