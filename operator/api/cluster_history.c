@@ -108,6 +108,12 @@ void cluster_history_note(struct cluster_history *history, const struct cluster_
 
 /* ---- JSON ---- */
 
+static bool is_opened_again(const struct cluster_change *change)
+{
+    return change->kind == CLUSTER_CHANGE_FAILOVER && !str_empty(change->to) && str_eq(change->from, change->to);
+}
+
+/* The message follows from the other fields, so it is not read back. */
 static json_t *encode_change(const struct cluster_change *change)
 {
     json_t *json = json_object();
@@ -123,6 +129,8 @@ static json_t *encode_change(const struct cluster_change *change)
         json_put_int(json, "writesBlockedMs", change->writes_blocked_ms);
     if (change->may_have_lost)
         json_put_bool(json, "mayHaveLost", true);
+    if (is_opened_again(change))
+        json_put(json, "message", json_sprintf("%s was opened again: nobody else could take over", change->to));
     return json;
 }
 

@@ -27,7 +27,7 @@ enum cluster_change_kind {
 struct cluster_change {
     enum cluster_change_kind kind;
     char from[DERIVED_NAME_SIZE]; /* pod; "" there was none */
-    char to[DERIVED_NAME_SIZE];   /* pod; the same as `from`: the lost one came back first */
+    char to[DERIVED_NAME_SIZE]; /* pod; the same as `from`: the lost one was opened again, which the JSON says in words */
     enum transition_reason reason;
     char evidence[160];        /* failover: what was seen of the loss, cut */
     int64_t epoch;             /* under which `to` was opened; 0: not known */

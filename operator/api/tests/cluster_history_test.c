@@ -129,11 +129,40 @@ static void an_earlier_version_knew_the_last_ones(void **state)
     assert_int_equal(read.list[0].kind, CLUSTER_CHANGE_FAILOVER);
 }
 
+/* "Failover a-0 a-0" alone says nothing. */
+static void a_primary_that_was_opened_again_is_told_as_that(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        enum cluster_change_kind kind;
+        const char *from, *to, *message;
+    } cases[] = {
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-0", "a-0 was opened again: nobody else could take over"},
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", NULL},
+        {CLUSTER_CHANGE_FAILOVER, "", "", NULL},
+        {CLUSTER_CHANGE_ELECTION, "a-0", "a-0", NULL},
+        {CLUSTER_CHANGE_UNKNOWN, "a-0", "a-0", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cluster_history history = {.count = 1}, read;
+        history.list[0] = (struct cluster_change){.kind = cases[i].kind, .writes_blocked_ms = -1};
+        snprintf(history.list[0].from, sizeof(history.list[0].from), "%s", cases[i].from);
+        snprintf(history.list[0].to, sizeof(history.list[0].to), "%s", cases[i].to);
+        _cleanup_(json_decrefp) json_t *written = cluster_history_encode(&history);
+        const char *message = json_path_str(json_array_get(written, 0), "message", NULL);
+        assert_true(cases[i].message ? str_eq(message, cases[i].message) : !message);
+        cluster_history_decode(written, &(struct cluster_role_status){.epoch = 0}, &read);
+        _cleanup_(json_decrefp) json_t *again = cluster_history_encode(&read);
+        assert_true(json_equal(written, again));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failover_is_one_entry),
         cmocka_unit_test(a_first_primary_and_a_switchover_are_entries),
+        cmocka_unit_test(a_primary_that_was_opened_again_is_told_as_that),
         cmocka_unit_test(ten_stay_and_come_back),
         cmocka_unit_test(an_earlier_version_knew_the_last_ones),
     };
