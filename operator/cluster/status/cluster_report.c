@@ -411,32 +411,6 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
 }
 
-/* "Healthy" is shown beside these, and says no more than they do. */
-static void settle_state(struct report *report)
-{
-    static const struct {
-        const char *type;
-        enum kube_condition_status bad;
-    } said[] = {
-        {CONDITION_ACCEPTED, KUBE_CONDITION_FALSE},
-        {CONDITION_AVAILABLE, KUBE_CONDITION_FALSE},
-        {CONDITION_HEALTHY, KUBE_CONDITION_FALSE},
-        {CONDITION_REPLICATED, KUBE_CONDITION_FALSE},
-        {CONDITION_WRITES_BLOCKED, KUBE_CONDITION_TRUE},
-        {CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE},
-        {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
-        {CONDITION_DEGRADED, KUBE_CONDITION_TRUE},
-        {CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE},
-        {CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE},
-    };
-    struct cluster_status *status = report->status;
-    for (size_t i = 0; i < ARRAY_LEN(said) && status->state == CLUSTER_STATE_HEALTHY; i++) {
-        const struct kube_condition *condition = kube_conditions_find(&status->conditions, said[i].type);
-        if (condition && condition->status == said[i].bad)
-            status->state = CLUSTER_STATE_DEGRADED;
-    }
-}
-
 static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
 {
     return snapshot->usable && snapshot->cluster.has_terminal && snapshot->terminal &&
@@ -723,5 +697,5 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     set_binlogs_archived(&report);
     set_restore_verified(&report);
     cluster_report_ready(snapshot, decision, ret);
-    settle_state(&report);
+    cluster_report_degraded(snapshot, ret);
 }

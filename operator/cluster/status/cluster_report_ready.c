@@ -132,34 +132,6 @@ static struct ready_reason reconciling(const struct view *view)
         view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, reason_name(REASON_SETTLED), ""});
 }
 
-/* The condition that says what is missing; NULL: nothing is. */
-static const struct kube_condition *shortfall(const struct kube_conditions *conditions)
-{
-    static const char *const types[] = {CONDITION_HEALTHY, CONDITION_REPLICATED};
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        const struct kube_condition *condition = kube_conditions_find(conditions, types[i]);
-        if (condition && condition->status == KUBE_CONDITION_FALSE)
-            return condition;
-    }
-    return NULL;
-}
-
-static void set_degraded(const struct view *view, bool is_ready, struct kube_conditions *conditions)
-{
-    const struct kube_condition *missing = shortfall(view->conditions);
-    enum kube_condition_status status = is_ready && missing ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE;
-    const char *reason = "AsWanted", *message = "nothing is missing";
-    if (!is_ready) {
-        reason = "NotReady";
-        message = "Ready says what is missing";
-    } else if (missing) {
-        reason = missing->reason;
-        message = missing->message;
-    }
-    kube_conditions_set(conditions, CONDITION_DEGRADED, status, reason, view->snapshot->generation,
-        view->snapshot->now_ms, "%s", message);
-}
-
 void cluster_report_ready(
     const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, struct cluster_status *status)
 {
@@ -171,5 +143,57 @@ void cluster_report_ready(
         .last = kube_conditions_find(&snapshot->last.conditions, CONDITION_READY)};
     struct ready_view words = {.ready = ready(&view), .reconciling = reconciling(&view), .stalled = stalled(&view)};
     ready_conditions_set(&status->conditions, &words, snapshot->generation, snapshot->now_ms);
-    set_degraded(&view, words.ready.holds, &status->conditions);
+}
+
+/* ---- the state, and Degraded ---- */
+
+/* The condition that says what is missing; NULL: nothing is. */
+static const struct kube_condition *shortfall(const struct kube_conditions *conditions)
+{
+    static const struct {
+        const char *type;
+        enum kube_condition_status bad;
+    } said[] = {
+        {CONDITION_HEALTHY, KUBE_CONDITION_FALSE},
+        {CONDITION_REPLICATED, KUBE_CONDITION_FALSE},
+        {CONDITION_WRITES_BLOCKED, KUBE_CONDITION_TRUE},
+        {CONDITION_VOLUME_FULL, KUBE_CONDITION_TRUE},
+        {CONDITION_CHILD_CONFLICT, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE},
+        {CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE},
+        {CONDITION_ACCEPTED, KUBE_CONDITION_FALSE},
+        {CONDITION_AVAILABLE, KUBE_CONDITION_FALSE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        const struct kube_condition *condition = kube_conditions_find(conditions, said[i].type);
+        if (condition && condition->status == said[i].bad)
+            return condition;
+    }
+    return NULL;
+}
+
+static struct ready_reason degraded(const struct kube_conditions *conditions, enum cluster_state state)
+{
+    const struct kube_condition *ready = kube_conditions_find(conditions, CONDITION_READY);
+    const struct kube_condition *missing = shortfall(conditions);
+    bool is_ready = ready->status == KUBE_CONDITION_TRUE, says_so = state == CLUSTER_STATE_DEGRADED;
+    if (missing && (says_so || (is_ready && state != CLUSTER_STATE_OFFLINE)))
+        return (struct ready_reason){true, missing->reason, missing->message};
+    if (says_so && !is_ready)
+        return (struct ready_reason){true, ready->reason, ready->message};
+    if (says_so)
+        return (struct ready_reason){true, "AsBefore", "the members have not answered yet; it was so before"};
+    return is_ready ? (struct ready_reason){false, "AsWanted", "nothing is missing"}
+                    : (struct ready_reason){false, "NotReady", "Ready says what is missing"};
+}
+
+void cluster_report_degraded(const struct cluster_snapshot *snapshot, struct cluster_status *status)
+{
+    const struct kube_conditions others = status->conditions; /* setting one moves them */
+    if (status->state == CLUSTER_STATE_HEALTHY && shortfall(&others))
+        status->state = CLUSTER_STATE_DEGRADED;
+    struct ready_reason words = degraded(&others, status->state);
+    kube_conditions_set(&status->conditions, CONDITION_DEGRADED,
+        words.holds ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, words.reason, snapshot->generation, snapshot->now_ms,
+        "%s", words.message);
 }

@@ -7,8 +7,9 @@
  * cluster is Ready; a paused one as long as its primary takes writes. While the primary's agent is not heard, or an
  * epoch is being written, it stays as it was.
  *
- * Degraded: the cluster takes writes, but is not as wanted: a member is missing, or condition Healthy is False (with
- * its reason and message).
+ * Degraded: True wherever the state (cluster_state.h) is Degraded, so that the two never contradict each other; and
+ * where the state says something else (Cloning), but the cluster is Ready and another condition says that something is
+ * missing. It has that one's reason and message.
  */
 #ifndef KM_CLUSTER_REPORT_READY_H
 #define KM_CLUSTER_REPORT_READY_H
@@ -20,5 +21,8 @@
  * appliedGeneration. */
 void cluster_report_ready(
     const struct cluster_snapshot *snapshot, const struct cluster_decision *decision, struct cluster_status *status);
+
+/* After that. A state of Healthy becomes Degraded, too, where a condition says that something is missing. */
+void cluster_report_degraded(const struct cluster_snapshot *snapshot, struct cluster_status *status);
 
 #endif

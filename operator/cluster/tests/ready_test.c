@@ -108,6 +108,20 @@ static void rules_are_applied_in_order(void **state)
 
 /* ---- every state of the goldens ---- */
 
+/* One vocabulary: what STATE says, no condition denies. */
+static void state_fits_conditions(const char *name, const json_t *status)
+{
+    const char *state = json_path_str(status, "state", "");
+    bool degraded = str_eq(condition_status(status, CONDITION_DEGRADED), "True");
+    bool ready = str_eq(condition_status(status, CONDITION_READY), "True");
+    if (str_eq(state, "Degraded") && !degraded)
+        fail_msg("%s: STATE is Degraded, the condition is not True", name);
+    if ((str_eq(state, "Healthy") || str_eq(state, "Offline")) && degraded)
+        fail_msg("%s: STATE is %s, and the condition Degraded is True", name, state);
+    if ((str_eq(state, "Failed") || str_eq(state, "Lost")) && ready)
+        fail_msg("%s: STATE is %s, and the condition Ready is True", name, state);
+}
+
 static json_t *verdict_of(const char *name, const json_t *status, int64_t generation)
 {
     static const char *const types[] = {CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, CONDITION_DEGRADED};
@@ -117,6 +131,8 @@ static json_t *verdict_of(const char *name, const json_t *status, int64_t genera
     if (strcmp(condition_status(status, CONDITION_RECONCILING), "True") == 0 &&
         strcmp(condition_status(status, CONDITION_STALLED), "True") == 0)
         fail_msg("%s: Reconciling and Stalled", name);
+    if (*condition_status(status, CONDITION_DEGRADED)) /* clusters only */
+        state_fits_conditions(name, status);
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
         const char *type = json_path_str(condition, "type", "");
         for (size_t j = 0; j < ARRAY_LEN(types); j++) {
@@ -183,8 +199,8 @@ static const struct {
     {"user-secret-missing", APPLIED, "{}", "{}", "False NotAccepted", "InProgress"},
     /* a primary that is not heard: as it was, as long as its pod is ready */
     {"settled", APPLIED, "{}", "{\"agents\": {\"0\": null}}", "False PrimarySilent", "InProgress"},
-    {"settled", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{\"agents\": {\"0\": null}}", "True TakesWrites",
-        "Current"},
+    {"settled", APPLIED ", \"state\": \"Healthy\", " WAS("True", "TakesWrites"), "{}", "{\"agents\": {\"0\": null}}",
+        "True TakesWrites", "Current"},
     {"settled", APPLIED ", " WAS("True", "TakesWrites"), "{}",
         "{\"agents\": {\"0\": null}, \"pods\": {\"0\": {\"status\": {\"conditions\": []}}}}", "False PrimaryNotReady",
         "InProgress"},
