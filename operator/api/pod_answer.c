@@ -3,6 +3,52 @@
 
 #include "operator/api/pod_answer.h"
 
+#include "operator/api/quantity.h"
+
+#define RESOURCE_MAX 128
+
+/* "limits.cpu=1,limits.memory=832Mi": the amount of one of them in thousandths. False: it is not there. */
+static bool amount_of(const char *list, const char *name, size_t len, double *ret)
+{
+    char text[RESOURCE_MAX];
+    int64_t value;
+    while (!(strncmp(list, name, len) == 0 && list[len] == '=')) {
+        list += strcspn(list, ", ");
+        if (*list != ',')
+            return false;
+        list++;
+    }
+    size_t digits = strcspn(list + len + 1, ", ");
+    bool is_milli = digits > 1 && list[len + digits] == 'm';
+    snprintf(text, sizeof(text), "%.*s", (int)(digits - is_milli), list + len + 1);
+    if (quantity_parse(text, &value) < 0)
+        return false;
+    *ret = (double)value * (is_milli ? 1 : 1000);
+    return true;
+}
+
+/* "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3": more is asked for than there is, whoever else
+ * goes. */
+static bool is_beyond_quota(const char *message)
+{
+    static const char requested_mark[] = ", requested: ", limited_mark[] = ", limited: ";
+    const char *requested = strstr(message, requested_mark), *limited = strstr(message, limited_mark);
+    if (!requested || !limited)
+        return false;
+    requested += strlen(requested_mark);
+    limited += strlen(limited_mark);
+    for (;;) {
+        size_t len = strcspn(requested, "=, ");
+        double wanted, most;
+        if (amount_of(requested, requested, len, &wanted) && amount_of(limited, requested, len, &most) && wanted > most)
+            return true;
+        requested += strcspn(requested, ", ");
+        if (*requested != ',' || requested[1] == ' ')
+            return false;
+        requested++;
+    }
+}
+
 /* The texts are the API server's: of plugin/pkg/admission/resourcequota, of its authorizer, of webhooks that take no
  * part in dry runs
  * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#side-effects), and of a
@@ -20,7 +66,8 @@ enum pod_answer pod_answer_of(const struct error *err)
         if (strstr(err->message, others[i]))
             return POD_ANSWER_OF_OTHERS;
     }
-    return strstr(err->message, "exceeded quota") ? POD_ANSWER_OVER_QUOTA : POD_ANSWER_REFUSED;
+    return strstr(err->message, "exceeded quota") && !is_beyond_quota(err->message) ? POD_ANSWER_OVER_QUOTA
+                                                                                    : POD_ANSWER_REFUSED;
 }
 
 /* Parts of the messages of the API server's own admission plugins.

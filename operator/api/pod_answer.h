@@ -18,7 +18,8 @@
 enum pod_answer {
     POD_ANSWER_UNKNOWN,    /* the server could not say */
     POD_ANSWER_TAKEN,      /* or one of its name is there, which it finds out last, when all else has been taken */
-    POD_ANSWER_REFUSED,    /* a field that is unknown or wrong, or a no of admission: Pod Security, limits, a webhook */
+    POD_ANSWER_REFUSED,    /* a field that is unknown or wrong, or a no of admission: Pod Security, limits, a webhook, a
+                              quota that is smaller than what is asked for */
     POD_ANSWER_OVER_QUOTA, /* a refusal that ends when other pods do */
     POD_ANSWER_OF_OTHERS,  /* a no that is not about the pod: our own rights, dry runs, a namespace that is deleted */
 };

@@ -49,6 +49,22 @@ static void only_words_about_the_pod_are_a_refusal(void **state)
     } rows[] = {
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: exceeded quota: q", POD_ANSWER_OVER_QUOTA, TEMPLATE_OVER_QUOTA,
             "raise the ResourceQuota of namespace ns1, or let the cluster ask for less"},
+        {ERROR_FORBIDDEN, "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3", POD_ANSWER_OVER_QUOTA,
+            TEMPLATE_OVER_QUOTA, "raise the ResourceQuota of namespace ns1"},
+        {ERROR_FORBIDDEN,
+            "exceeded quota: q, requested: limits.cpu=1,limits.memory=832Mi, used: limits.cpu=0,limits.memory=0, limited: "
+            "limits.cpu=2,limits.memory=512Mi",
+            POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "raise the ResourceQuota of namespace ns1"},
+        {ERROR_FORBIDDEN,
+            "exceeded quota: q, requested: limits.cpu=1,limits.memory=832Mi, used: limits.cpu=0,limits.memory=1Gi, limited: "
+            "limits.cpu=1500m,limits.memory=1Gi",
+            POD_ANSWER_OVER_QUOTA, TEMPLATE_OVER_QUOTA, NULL},
+        {ERROR_FORBIDDEN, "exceeded quota: q, requested: cpu=900m, used: cpu=0, limited: cpu=500m", POD_ANSWER_REFUSED,
+            TEMPLATE_REFUSED, NULL},
+        {ERROR_FORBIDDEN, "exceeded quota: q, requested: cpu=1, used: cpu=0, limited: cpu=999m", POD_ANSWER_REFUSED,
+            TEMPLATE_REFUSED, NULL},
+        {ERROR_FORBIDDEN, "exceeded quota: q, requested: cpu=x, used: cpu=0, limited: ", POD_ANSWER_OVER_QUOTA,
+            TEMPLATE_OVER_QUOTA, NULL},
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: failed quota: q: must specify limits.memory for: mysql",
             POD_ANSWER_REFUSED, TEMPLATE_REFUSED, "give the containers the requests and limits"},
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostNetwork",
