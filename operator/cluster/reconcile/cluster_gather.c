@@ -379,8 +379,10 @@ static void gather_refusal(const struct cluster_memory *memory, struct cluster_s
     const struct pod_question_memory *question = &memory->pod_question;
     for (int i = 0; i < snapshot->member_count && question->since_ms; i++) {
         struct cluster_member *member = &snapshot->members[i];
-        if (member->ordinal == question->ordinal && !member->pod)
-            member->refused = question->refusal;
+        if (member->ordinal != question->ordinal || member->pod)
+            continue;
+        member->refused = question->refusal;
+        member->refusal_stays = question->refusal && question->stays;
     }
 }
 

@@ -55,6 +55,7 @@ struct pod_question_memory {
     bool is_asked;    /* the answer is not there yet */
     uint64_t serial;  /* of the question that is awaited */
     char *refusal;    /* owned; NULL: nothing is said against it */
+    bool stays;       /* that does not end when other pods do */
 };
 
 struct cluster_memory {

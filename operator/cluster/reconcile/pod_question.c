@@ -64,6 +64,7 @@ static bool take_answer(
         return false;
     free(known->refusal);
     known->refusal = words ? xstrdup(words) : NULL;
+    known->stays = answer == POD_ANSWER_REFUSED;
     return true;
 }
 

@@ -70,6 +70,7 @@ struct cluster_member {
     const char *mycnf_text;           /* see mycnf_sender_verdict; never NULL */
     enum mycnf_verdict mycnf_preview; /* on whether it could take that up while it runs, before it is told to */
     const char *refused; /* what the API server says against its missing pod (pod_refusal.h); NULL or "": nothing */
+    bool refusal_stays;  /* that does not end when other pods do */
 };
 
 /* How many members the cluster has (cluster_scale.h). */

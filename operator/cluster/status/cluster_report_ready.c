@@ -8,6 +8,7 @@
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_trouble.h"
 
 struct view {
     const struct cluster_snapshot *snapshot;
@@ -104,7 +105,25 @@ static struct ready_reason ready(const struct view *view)
     return writes(view);
 }
 
-static struct ready_reason stalled(const struct view *view)
+/* Nothing is in progress, the cluster is not Ready, and that does not end before somebody changes something. Where it
+ * may end by itself (a quota that others use up, a node that has no room now) it is Reconciling. */
+static struct ready_reason held_up(const struct view *view)
+{
+    const struct ready_reason none = {false, "NotStalled", "nothing has to be changed by hand"};
+    const struct cluster_snapshot *snapshot = view->snapshot;
+    const struct cluster_member *worst = cluster_worst_member(snapshot, snapshot->scale.effective);
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    struct ready_reason healthy = ready_reason_of(view->conditions, CONDITION_HEALTHY, none);
+    if (snapshot->cluster.paused || kube_conditions_is_true(view->conditions, CONDITION_PROGRESSING))
+        return none;
+    if (worst && member_needs_somebody(snapshot, worst))
+        return (struct ready_reason){true, healthy.reason, healthy.message};
+    if (primary && member_is_closed_for_room(snapshot, primary))
+        return ready_reason_of(view->conditions, CONDITION_VOLUME_FULL, none);
+    return none;
+}
+
+static struct ready_reason stalled(const struct view *view, bool is_ready)
 {
     const struct ready_reason none = {false, "NotStalled", "nothing has to be changed by hand"};
     struct ready_reason accepted =
@@ -119,17 +138,23 @@ static struct ready_reason stalled(const struct view *view)
             rolled->status == KUBE_CONDITION_TRUE ? reason_name(REASON_ROLLED_BACK) : rolled->reason, rolled->message};
     if (reason_of(progress) == REASON_DATA_LOST)
         return (struct ready_reason){true, progress->reason, progress->message};
-    return conflict.holds ? conflict : none;
+    if (conflict.holds)
+        return conflict;
+    return is_ready ? none : held_up(view);
 }
 
-static struct ready_reason reconciling(const struct view *view)
+/* What is not Ready and not Stalled comes by itself, even if nothing of it is the operator's doing. */
+static struct ready_reason reconciling(const struct view *view, const struct ready_reason *ready)
 {
     struct ready_reason accepted =
         ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
     if (!accepted.holds && !view->snapshot->cluster.paused)
         return (struct ready_reason){true, accepted.reason, accepted.message};
-    return ready_reason_of(
+    struct ready_reason progress = ready_reason_of(
         view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, reason_name(REASON_SETTLED), ""});
+    if (!progress.holds && !ready->holds && !view->snapshot->cluster.paused)
+        return (struct ready_reason){true, ready->reason, ready->message};
+    return progress;
 }
 
 void cluster_report_ready(
@@ -141,7 +166,9 @@ void cluster_report_ready(
         .conditions = &others,
         .applied_generation = status->applied_generation,
         .last = kube_conditions_find(&snapshot->last.conditions, CONDITION_READY)};
-    struct ready_view words = {.ready = ready(&view), .reconciling = reconciling(&view), .stalled = stalled(&view)};
+    struct ready_view words = {.ready = ready(&view)};
+    words.reconciling = reconciling(&view, &words.ready);
+    words.stalled = stalled(&view, words.ready.holds);
     ready_conditions_set(&status->conditions, &words, snapshot->generation, snapshot->now_ms);
 }
 

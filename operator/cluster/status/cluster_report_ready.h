@@ -7,6 +7,9 @@
  * cluster is Ready; a paused one as long as its primary takes writes. While the primary's agent is not heard, or an
  * epoch is being written, it stays as it was.
  *
+ * What is not Ready is either Stalled, where nothing goes on before somebody changes something, or Reconciling. Only a
+ * paused cluster is neither: nothing is done about it, by wish.
+ *
  * Degraded: True wherever the state (cluster_state.h) is Degraded, so that the two never contradict each other; and
  * where the state says something else (Cloning), but the cluster is Ready and another condition says that something is
  * missing. It has that one's reason and message.

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
@@ -68,6 +69,14 @@ void member_trouble_text(const struct cluster_member *member, char *out, size_t 
 bool member_is_stuck(const struct cluster_member *member)
 {
     return member_trouble_reason(member) && !member_is_seeding(member);
+}
+
+bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    if (is_refused(member))
+        return member->refusal_stays;
+    return !snapshot->last.roles.initialized && pod_reason_is_memory(pod_reason(member)) &&
+        member->pod->most_ends >= ROLL_ENDS_MAX;
 }
 
 const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted)

@@ -26,6 +26,9 @@ const char *member_trouble_reason(const struct cluster_member *member);
 void member_trouble_text(const struct cluster_member *member, char *out, size_t size);
 /* It is not about to become ready by itself; a seed that failed is tried again. */
 bool member_is_stuck(const struct cluster_member *member);
+/* It never comes up by itself: its pod is refused, whoever else goes; or it never had the memory that it needs, several
+ * times in a row. One that has run before is started anew with what it has, and may come up. */
+bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* The worst of the members below `wanted` that are not ready; NULL: all are. */
 const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted);
 /* What a person has to do about it, with field and value. False: nothing but wait. */

@@ -10,6 +10,7 @@
 #include "common/fs.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
+#include "operator/api/pod_answer.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
 
@@ -557,8 +558,13 @@ static void put_refusals(struct golden *golden, const json_t *refusals)
 {
     const char *ordinal;
     json_t *words;
-    json_object_foreach((json_t *)(uintptr_t)refusals, ordinal, words)
-        golden->snapshot.members[strtoul(ordinal, NULL, 10)].refused = json_string_value(words);
+    json_object_foreach((json_t *)(uintptr_t)refusals, ordinal, words) {
+        struct error err = ERROR_INIT;
+        struct cluster_member *member = &golden->snapshot.members[strtoul(ordinal, NULL, 10)];
+        error_set(&err, ERROR_FORBIDDEN, "%s", json_string_value(words));
+        member->refused = json_string_value(words);
+        member->refusal_stays = pod_answer_of(&err) == POD_ANSWER_REFUSED;
+    }
 }
 
 static void put_error(struct golden *golden, const json_t *error)

@@ -20,15 +20,25 @@
 
 /* ---- kstatus ---- */
 
-static const char *condition_status(const json_t *status, const char *type)
+static const char *condition_member(const json_t *status, const char *type, const char *member)
 {
     size_t i;
     const json_t *condition;
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
         if (str_eq(json_path_str(condition, "type", NULL), type))
-            return json_path_str(condition, "status", "");
+            return json_path_str(condition, member, "");
     }
     return "";
+}
+
+static const char *condition_status(const json_t *status, const char *type)
+{
+    return condition_member(status, type, "status");
+}
+
+static const char *condition_reason(const json_t *status, const char *type)
+{
+    return condition_member(status, type, "reason");
 }
 
 struct rule {
@@ -108,6 +118,19 @@ static void rules_are_applied_in_order(void **state)
 
 /* ---- every state of the goldens ---- */
 
+/* What is not Ready either comes by itself or needs somebody. Neither holds of a paused cluster alone: nothing is done
+ * about it, by wish, and yet its primary may come back. */
+static void goes_on_or_needs_somebody(const char *name, const json_t *status)
+{
+    bool goes_on = str_eq(condition_status(status, CONDITION_RECONCILING), "True");
+    bool needs_somebody = str_eq(condition_status(status, CONDITION_STALLED), "True");
+    bool is_paused = str_eq(condition_reason(status, CONDITION_RECONCILING), "Paused");
+    if (str_eq(condition_status(status, CONDITION_READY), "False") && !is_paused && !goes_on && !needs_somebody)
+        fail_msg("%s: neither Ready nor Reconciling nor Stalled", name);
+    if (is_paused && goes_on)
+        fail_msg("%s: paused, and yet Reconciling", name);
+}
+
 /* One vocabulary: what STATE says, no condition denies. */
 static void state_fits_conditions(const char *name, const json_t *status)
 {
@@ -131,6 +154,7 @@ static json_t *verdict_of(const char *name, const json_t *status, int64_t genera
     if (strcmp(condition_status(status, CONDITION_RECONCILING), "True") == 0 &&
         strcmp(condition_status(status, CONDITION_STALLED), "True") == 0)
         fail_msg("%s: Reconciling and Stalled", name);
+    goes_on_or_needs_somebody(name, status);
     if (*condition_status(status, CONDITION_DEGRADED)) /* clusters only */
         state_fits_conditions(name, status);
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
@@ -208,6 +232,10 @@ static const struct {
     {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"role\": \"replica\"}}}", "False PrimaryNotReady", "InProgress"},
     /* paused: what is not applied does not count */
     {"roll-one", "\"appliedGeneration\": 1", "{\"paused\": true}", "{}", "True TakesWrites", "Current"},
+    /* and is then neither Reconciling nor Stalled, whatever its primary lacks */
+    {"settled", APPLIED, "{\"paused\": true}", "{\"pods\": {\"0\": {\"status\": {\"conditions\": []}}}}",
+        "False PrimaryNotReady", "InProgress"},
+    {"room-closed-for-writes", APPLIED, "{\"paused\": true}", "{}", "False VolumeFull", "InProgress"},
     /* being hibernated, and awake again */
     {"scale-zero", APPLIED, "{}", "{}", "False Hibernating", "InProgress"},
 };
