@@ -11,6 +11,9 @@
 
 #define QUOTA \
     "pods \"shop-mysql-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=3, limited: pods=3"
+#define INIT_QUOTA                                                                                       \
+    "pods \"shop-mysql-0\" is forbidden: failed quota: team: must specify limits.cpu for: init,inject; " \
+    "limits.memory for: init"
 #define CLAIM_QUOTA "persistentvolumeclaims \"data-shop-mysql-0\" is forbidden: exceeded quota: disks"
 
 static void refuse(struct operator_world *world, const char *collection, const char *message)
@@ -43,6 +46,16 @@ static bool pod_is_told(struct operator_world *world)
 {
     world->numbers[1] = clock_monotonic_ms() - world->numbers[0];
     return tells(world, QUOTA);
+}
+
+/* The other members have no pod either: none of them is starting. */
+static bool init_quota_is_told(struct operator_world *world)
+{
+    world->numbers[1] = clock_monotonic_ms() - world->numbers[0];
+    return str_eq(world_condition(world, "Healthy"), "False/PodRefused") &&
+        !str_eq(world_condition(world, "Progressing"), "True/Starting") &&
+        strstr(world_str(world, PATH_CLUSTER, "status.nextAction"), INIT_QUOTA) &&
+        strstr(world_str(world, PATH_CLUSTER, "status.nextAction"), "give the containers the requests and limits");
 }
 
 static bool claim_is_told(struct operator_world *world)
@@ -106,11 +119,41 @@ static void refused_claim_is_told(void **state)
     operator_world_free(world);
 }
 
+static void quota_on_init_containers_is_told(void **state)
+{
+    static const world_step_fn steps[] = {set_is_there, init_quota_is_told, NULL};
+    struct operator_world *world = operator_world_new();
+    UNUSED(state);
+    world->kubernetes.is_held = true;
+    refuse(world, PATH_CORE "pods", INIT_QUOTA);
+    world_put_cluster(world, "'replicas': 3");
+    operator_world_run(world, steps);
+    assert_in_range(world->numbers[1], 0, 4000);
+    operator_world_free(world);
+}
+
+/* The claim could not be asked for: the pod is, all the same. */
+static void pod_is_told_without_the_claim(void **state)
+{
+    static const world_step_fn steps[] = {set_is_there, pod_is_told, NULL};
+    struct operator_world *world = operator_world_new();
+    UNUSED(state);
+    world->kubernetes.is_held = true;
+    refuse(world, PATH_CORE "persistentvolumeclaims", "admission webhook \"v\" does not support dry run");
+    refuse(world, PATH_CORE "pods", QUOTA);
+    world_put_cluster(world, "'replicas': 1");
+    operator_world_run(world, steps);
+    assert_in_range(world->numbers[1], 0, 4000);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_pod_is_told),
         cmocka_unit_test(refused_claim_is_told),
+        cmocka_unit_test(quota_on_init_containers_is_told),
+        cmocka_unit_test(pod_is_told_without_the_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,8 @@ static void ask(const struct dry_run_asker *asker, const struct about *of, const
     dry_run_ask(asker, of->ns, of->name, of->uid, &question);
 }
 
-/* An answer that tells nothing, as of a server that is overloaded, leaves what was known. */
+/* An answer that tells nothing, as of a server that is overloaded, leaves what was known. One that is not about the
+ * claim (our rights, a webhook that takes no part in dry runs) says nothing against the pod. */
 static bool take_answer(
     const struct dry_run_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err)
 {
@@ -55,7 +56,7 @@ static bool take_answer(
     const char *words = is_refused ? err->message : NULL;
     if (!known->is_asked || known->serial != about->serial) /* another pod is missing by now */
         return false;
-    if (about->pod && answer == POD_ANSWER_TAKEN) {
+    if (about->pod && (answer == POD_ANSWER_TAKEN || answer == POD_ANSWER_OF_OTHERS)) {
         ask(asker, about, asker->pods, about->pod, NULL);
         return false;
     }

@@ -270,11 +270,13 @@ static bool set_is_unobserved(const struct cluster_snapshot *snapshot)
 static const struct cluster_member *find_starting(const struct report *report)
 {
     const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
+    bool none_is_made = cluster_has_refused_member(report->snapshot);
     if (worst && !member_is_stuck(worst))
         return worst;
     for (int i = 0; i < report->snapshot->member_count; i++) {
         const struct cluster_member *member = &report->snapshot->members[i];
-        if (is_wanted(report, member) && member_trouble_rank(member) != TROUBLE_NONE && !member_is_stuck(member))
+        if (is_wanted(report, member) && member_trouble_rank(member) != TROUBLE_NONE && !member_is_stuck(member) &&
+            (member->pod || !none_is_made))
             return member;
     }
     return NULL;

@@ -147,6 +147,11 @@ static void it_is_what_the_set_makes(void **state)
         json_string_value(json_object_get(json_path(pod, "metadata.labels"), "apps.kubernetes.io/pod-index")), "1");
     assert_string_equal(json_path_str(pod, "spec.hostname", ""), "shop-mysql-1");
     assert_true(json_equal(json_path(pod, "spec.containers"), json_path(template, "spec.containers")));
+    /* a quota asks those for limits, too */
+    _cleanup_(json_decrefp) json_t *trial = desired_trial_pod(&golden->snapshot);
+    assert_int_equal(json_array_size(json_path(template, "spec.initContainers")), 2);
+    assert_true(json_equal(json_path(pod, "spec.initContainers"), json_path(template, "spec.initContainers")));
+    assert_true(json_equal(json_path(trial, "spec.initContainers"), json_path(template, "spec.initContainers")));
     const json_t *volumes = json_path(pod, "spec.volumes");
     const json_t *data = json_array_get(volumes, json_array_size(volumes) - 1);
     assert_string_equal(json_path_str(data, "persistentVolumeClaim.claimName", ""), "data-shop-mysql-1");
