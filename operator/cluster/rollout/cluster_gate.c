@@ -5,6 +5,7 @@
 
 #include "common/agent_api.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 
@@ -62,20 +63,34 @@ static void judge_pending(const struct cluster_snapshot *snapshot, struct cluste
             pod->node_name, pod->name);
 }
 
+/* The agent's image comes with the operator, where the configuration names none. */
+static void refuse_image(
+    const struct cluster_snapshot *snapshot, const struct pod_object *pod, struct cluster_decision *decision)
+{
+    char field[CONFIG_FIELD_SIZE] = "--agent-image of the operator", prefix[CONFIG_FIELD_SIZE + 2];
+    bool is_agent = str_eq(pod->problem_container, CONTAINER_INJECT);
+    if (!is_agent || snapshot->config.image_agent)
+        config_field_name(&snapshot->cluster, is_agent ? "images.agent" : "images.mysql", field, sizeof(field));
+    snprintf(prefix, sizeof(prefix), "%s: ", field);
+    refuse(decision, "ImagePullFailed", prefix,
+        str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+}
+
 static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct pod_object *pod = snapshot->check_pod;
+    char field[CONFIG_FIELD_SIZE];
     if (pod->phase == POD_PHASE_SUCCEEDED)
         decision->gate = GATE_OPEN;
     else if (pod_reason_is_image(pod->problem_reason))
-        refuse(decision, "ImagePullFailed",
-            "spec.images: ", str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
+        refuse_image(snapshot, pod, decision);
     else if (pod_reason_is_start(pod->problem_reason))
         refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
-    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": "))
-        refuse(decision, "ImageRejected", "spec.", pod->problem_message);
-    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
+    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": ")) {
+        config_field_name(&snapshot->cluster, AGENT_CHECK_IMAGE, field, sizeof(field));
+        refuse(decision, "ImageRejected", field, pod->problem_message + strlen(AGENT_CHECK_IMAGE));
+    } else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
         refuse(decision, "ServerNotStarted", "the check pod: ", pod->problem_message + strlen(START_PREFIX));
     else if (has_spoken(pod) && pod_reason_is_memory(pod->problem_reason))
         refuse(decision, "MycnfRejected", "spec.mycnf: ",

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
@@ -105,16 +106,6 @@ const struct cluster_member *cluster_worst_member(const struct cluster_snapshot 
 
 /* ---- what to do ---- */
 
-/* Where a field of the configuration comes from: the inline spec wins. */
-static void say_config_field(const struct cluster_snapshot *snapshot, const char *field, char *out, size_t size)
-{
-    const struct mysql_cluster *cluster = &snapshot->cluster;
-    if (cluster->config_name && !json_path(cluster->config_spec, field))
-        snprintf(out, size, "spec.%s of MysqlConfig %s", field, cluster->config_name);
-    else
-        snprintf(out, size, "spec.config.spec.%s", field);
-}
-
 static bool is_ours(const char *container)
 {
     return str_eq(container, CONTAINER_INIT) || str_eq(container, CONTAINER_MYSQL) || str_eq(container, CONTAINER_AGENT);
@@ -124,7 +115,7 @@ static void remedy_image(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
     const struct pod_object *pod = member->pod;
-    char field[DERIVED_NAME_SIZE + 64];
+    char field[CONFIG_FIELD_SIZE];
     if (str_eq(pod->problem_container, CONTAINER_INJECT) && !snapshot->config.image_agent) {
         snprintf(out, size, "start the operator with an --agent-image that can be pulled (now %s)",
             snapshot->default_agent_image);
@@ -132,10 +123,10 @@ static void remedy_image(
     }
     const char *image = NULL;
     if (str_eq(pod->problem_container, CONTAINER_INJECT)) {
-        say_config_field(snapshot, "images.agent", field, sizeof(field));
+        config_field_name(&snapshot->cluster, "images.agent", field, sizeof(field));
         image = snapshot->config.image_agent;
     } else if (is_ours(pod->problem_container)) {
-        say_config_field(snapshot, "images.mysql", field, sizeof(field));
+        config_field_name(&snapshot->cluster, "images.mysql", field, sizeof(field));
         image = snapshot->config.image_mysql;
     } else
         snprintf(field, sizeof(field), "the image of container %s in the podTemplate", pod->problem_container);
@@ -147,8 +138,8 @@ static void remedy_image(
 
 static void remedy_memory(const struct cluster_snapshot *snapshot, char *out, size_t size)
 {
-    char field[DERIVED_NAME_SIZE + 64];
-    say_config_field(snapshot, "resources.limits.memory", field, sizeof(field));
+    char field[CONFIG_FIELD_SIZE];
+    config_field_name(&snapshot->cluster, "resources.limits.memory", field, sizeof(field));
     const char *now = json_path_str(snapshot->config.resources, "limits.memory", NULL);
     snprintf(out, size, "raise %s%s%s%s, or lower what spec.mycnf lets the server use", field, now ? " (now " : "",
         now ? now : "", now ? ")" : "");
