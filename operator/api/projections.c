@@ -326,7 +326,13 @@ static bool is_usual_wait(struct json_slice reason)
     return json_slice_str_eq(reason, "ContainerCreating") || json_slice_str_eq(reason, "PodInitializing");
 }
 
-/* Why this container does not run. A crash loop is explained by the container's last words. */
+static bool is_of_memory(struct json_slice reason)
+{
+    return json_slice_str_eq(reason, "OOMKilled");
+}
+
+/* Why this container does not run. A crash loop is explained by the container's last words; of one that was ended for
+ * want of memory by that, as the words are then those of a server that knew nothing of it. */
 static bool container_problem(struct json_slice container, struct pod_problem *ret)
 {
     struct json_slice waiting = json_slice_get(container, "state", "waiting", NULL);
@@ -335,8 +341,10 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     struct json_slice reason = json_slice_member(waiting, "reason");
     struct json_slice message = json_slice_member(waiting, "message");
     if (reason.data && !is_usual_wait(reason)) {
-        struct json_slice words = json_slice_member(last, "message");
+        struct json_slice words = json_slice_member(last, "message"), ended_for = json_slice_member(last, "reason");
         message = words.len > 2 ? words : message;
+        if (is_of_memory(ended_for) && json_slice_str_eq(reason, "CrashLoopBackOff"))
+            reason = ended_for;
     } else if (ended.data && json_slice_int(json_slice_member(ended, "exitCode"), 0) != 0) {
         reason = json_slice_member(ended, "reason");
         message = json_slice_member(ended, "message");
@@ -347,6 +355,8 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     } else {
         return false;
     }
+    if (is_of_memory(reason))
+        message = (struct json_slice){.data = NULL};
     *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message};
     return true;
 }

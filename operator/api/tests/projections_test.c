@@ -106,6 +106,17 @@ static void pod_problems(void **state)
                    "\"1 [Note] Starting\\n2 [ERROR] InnoDB: corrupt\\n3 [ERROR] Aborting\\n\"}}"),
             "mysql", "CrashLoopBackOff", "InnoDB: corrupt"},
         {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", ""},
+        /* a loop of such ends: what the server said before knows nothing of it */
+        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"message\":"
+                   "\"1 [Note] InnoDB: Initializing buffer pool\\n2 [ERROR] mlock failed\\n\"}}"),
+            "mysql", "OOMKilled", ""},
+        {CONTAINER("\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\","
+                   "\"message\":\"mariadbd: ready\"}}"),
+            "mysql", "OOMKilled", ""},
+        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"no\"}},"
+                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"),
+            "mysql", "ImagePullBackOff", "no"},
         {CONTAINER(
              "\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":2,\"reason\":\"Error\",\"message\":\"m\"}}"),
             "mysql", "Error", "m"},

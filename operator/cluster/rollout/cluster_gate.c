@@ -76,6 +76,15 @@ static void refuse_image(
         str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
 }
 
+static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    char field[CONFIG_FIELD_SIZE], text[CONFIG_FIELD_SIZE + 128];
+    const char *now = config_memory_limit(&snapshot->cluster, &snapshot->config, CONTAINER_MYSQL, field, sizeof(field));
+    snprintf(text, sizeof(text), "the server takes more memory at its start than its container may have (%s%s%s)",
+        field, now ? ": " : "", now ? now : "");
+    refuse(decision, "MycnfRejected", "spec.mycnf: ", text);
+}
+
 static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct pod_object *pod = snapshot->check_pod;
@@ -93,8 +102,7 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     } else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
         refuse(decision, "ServerNotStarted", "the check pod: ", pod->problem_message + strlen(START_PREFIX));
     else if (has_spoken(pod) && pod_reason_is_memory(pod->problem_reason))
-        refuse(decision, "MycnfRejected", "spec.mycnf: ",
-            "the server takes more memory at its start than its container may have (resources.limits.memory)");
+        refuse_memory(snapshot, decision);
     else if (has_spoken(pod))
         refuse(decision, "MycnfRejected", "spec.mycnf: ",
             str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);

@@ -6,11 +6,16 @@
 #define KM_CONFIG_FIELD_H
 
 #include "operator/api/mysql_cluster.h"
+#include "operator/api/mysql_config.h"
 
 #define CONFIG_FIELD_SIZE (KUBE_NAME_MAX + 64)
 
 /* field: "images.mysql". Gives "spec.config.spec.images.mysql", or "spec.images.mysql of MysqlConfig shared". The
  * inline configuration wins; what stands nowhere is set where the rest of the configuration is. */
 void config_field_name(const struct mysql_cluster *cluster, const char *field, char *out, size_t size);
+/* Likewise, of the memory limit that a container of the members' pods has; a podTemplate comes over resources. Returns
+ * its value there, borrowed; NULL: none is set. config: the merged one. */
+const char *config_memory_limit(const struct mysql_cluster *cluster, const struct mysql_config_spec *config,
+    const char *container, char *field, size_t size);
 
 #endif

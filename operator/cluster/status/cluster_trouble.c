@@ -48,6 +48,8 @@ static const char *field_to_blame(const struct cluster_member *member)
     const struct pod_object *pod = member->pod;
     if (pod_reason_is_image(pod->problem_reason))
         return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
+    if (pod_reason_is_memory(pod->problem_reason))
+        return " (limits.memory)";
     return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
 }
 
@@ -136,13 +138,16 @@ static void remedy_image(
         field, image ? " (now " : "", image ? image : "", image ? ")" : "");
 }
 
-static void remedy_memory(const struct cluster_snapshot *snapshot, char *out, size_t size)
+/* The server's memory is what spec.mycnf lets it use; `init` runs one as well. */
+static void remedy_memory(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
     char field[CONFIG_FIELD_SIZE];
-    config_field_name(&snapshot->cluster, "resources.limits.memory", field, sizeof(field));
-    const char *now = json_path_str(snapshot->config.resources, "limits.memory", NULL);
-    snprintf(out, size, "raise %s%s%s%s, or lower what spec.mycnf lets the server use", field, now ? " (now " : "",
-        now ? now : "", now ? ")" : "");
+    const char *container = member->pod->problem_container;
+    const char *now = config_memory_limit(&snapshot->cluster, &snapshot->config, container, field, sizeof(field));
+    bool is_server = str_eq(container, CONTAINER_MYSQL) || str_eq(container, CONTAINER_INIT);
+    snprintf(out, size, "raise %s%s%s%s%s", field, now ? " (now " : "", now ? now : "", now ? ")" : "",
+        is_server ? ", or lower what spec.mycnf lets the server use" : "");
 }
 
 /* Without the words of the reason, which whoever reads this has before him as well. */
@@ -172,8 +177,8 @@ static bool say_remedy(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
     else if (pod_reason_is_placement(pod_reason(member)))
         remedy_placement(member, out, size);
-    else if (pod_reason_is_memory(pod_reason(member)) && str_eq(pod->problem_container, CONTAINER_MYSQL))
-        remedy_memory(snapshot, out, size);
+    else if (pod_reason_is_memory(pod_reason(member)) && !str_empty(pod->problem_container))
+        remedy_memory(snapshot, member, out, size);
     else
         return false;
     return true;
