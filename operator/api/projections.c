@@ -7,11 +7,11 @@
 #include "common/clock.h"
 #include "common/hashmap.h"
 #include "common/json.h"
+#include "common/server_log.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/names.h"
 #include "operator/api/packed_text.h"
 #include "operator/api/quantity.h"
-#include "operator/api/server_log.h"
 
 /* ---- strings of one block ---- */
 

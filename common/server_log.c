@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/api/server_log.h"
+#include "common/server_log.h"
 
 #define ERROR_MARK "[ERROR] "
 
