@@ -693,6 +693,21 @@ static void decide_invalid(const struct backup_snapshot *snapshot, struct backup
     fail_for_good(snapshot, step, snapshot->reason);
 }
 
+/* One that is made by hand may be older than its cluster; unless an attempt was begun, it is waited for. */
+static bool cluster_is_gone(const struct backup_snapshot *snapshot)
+{
+    return !snapshot->cluster_exists && (snapshot->is_made_by_cluster || snapshot->last.attempt > 0);
+}
+
+static void decide_gone(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    const struct backup_status *last = &snapshot->last;
+    const struct backup_attempt *before = last->failure_count > 0 ? &last->failures[last->failure_count - 1] : NULL;
+    say(step, "MysqlCluster %s is gone: there is nothing that it could be taken of%s%s", snapshot->backup.cluster,
+        before ? "; the last attempt failed: " : "", before ? before->message : "");
+    fail_for_good(snapshot, step, "ClusterGone");
+}
+
 static void decide_open(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     if (is_overdue(snapshot)) {
@@ -701,6 +716,8 @@ static void decide_open(const struct backup_snapshot *snapshot, struct backup_st
     }
     if (snapshot->last.phase == BACKUP_PHASE_RUNNING)
         decide_running(snapshot, step);
+    else if (cluster_is_gone(snapshot))
+        decide_gone(snapshot, step);
     else if (!str_empty(snapshot->reason))
         decide_invalid(snapshot, step);
     else

@@ -197,6 +197,7 @@ bool backup_gather(const struct backup_sources *sources, const struct backup_mem
     _cleanup_(json_decrefp) json_t *status = cluster ? custom_object_status(cluster) : NULL;
     read_spec(object, spec, ret);
     ret->cluster_exists = cluster != NULL;
+    ret->is_made_by_cluster = str_eq(object->scheduled, "true") || str_eq(object->final, "true");
     read_memory(memory, ret);
     if (cluster) {
         snprintf(ret->cluster_uid, sizeof(ret->cluster_uid), "%s", cluster->uid);

@@ -82,6 +82,7 @@ struct backup_snapshot {
 
     bool cluster_exists;
     bool is_final;                     /* the last one of a cluster that is being deleted */
+    bool is_made_by_cluster;           /* by its schedule, or as its last one: not before there was a cluster */
     char cluster_uid[64], history[64]; /* history: "" before any restore in place */
     struct backup_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;

@@ -88,6 +88,31 @@ static void bad_input_is_named(void **state)
     }
 }
 
+static bool has_failed(struct operator_world *world)
+{
+    UNUSED(world);
+    return str_eq(backup_world_status_of("phase"), "Failed");
+}
+
+/* What a cluster made waits for nobody when the cluster is gone. */
+static void no_backup_outlives_its_cluster_pending(void **state)
+{
+    static const char *const labels[] = {"scheduled", "final-backup"};
+    static const world_step_fn steps[] = {has_failed, NULL};
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+        struct backup_world *it = backup_world_new(DONOR_COMPLETES, "");
+        _cleanup_(freep) char *patch = xasprintf(
+            "{'metadata': {'labels': {'kubemysql.dev/%s': 'true'}}, 'spec': {'cluster': 'nobody'}}", labels[i]);
+        backup_world_put("");
+        world_edit_json(it->world, PATH_BACKUP, patch);
+        operator_world_run(it->world, steps);
+        assert_string_equal(backup_world_condition_of("Failed"), "ClusterGone");
+        assert_true(str_starts_with(backup_world_status_of("message"), "MysqlCluster nobody is gone"));
+        backup_world_free(it);
+    }
+}
+
 /* ---- restarts and faults ---- */
 
 static char *end_of(const struct backup_world *it)
@@ -212,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schedule_keeps_the_last_ones),
         cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(no_backup_outlives_its_cluster_pending),
         cmocka_unit_test(an_operator_dies_at_every_step),
         cmocka_unit_test(an_api_server_that_fails),
     };

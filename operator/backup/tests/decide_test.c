@@ -87,6 +87,7 @@ static void read_job(const json_t *json, int64_t now_ms, struct backup_job_view 
 static void read_flags(const json_t *json, struct backup_snapshot *ret)
 {
     ret->cluster_exists = json_path_bool(json, "cluster", true);
+    ret->is_made_by_cluster = json_path_bool(json, "madeByCluster", false);
     ret->has_finalizer = json_path_bool(json, "finalizer", true);
     ret->skip_data_deletion = json_path_bool(json, "skip", false);
     ret->namespace_ends = json_path_bool(json, "namespaceEnds", false);
