@@ -51,6 +51,11 @@ const char *agent_seed_step_name(enum agent_seed_step step)
     return (unsigned)step < AGENT_SEED_STEP_COUNT ? seed_step_names[step] : "";
 }
 
+enum agent_seed_step agent_seed_step_of(const char *name)
+{
+    return (enum agent_seed_step)json_name_index(seed_step_names, AGENT_SEED_STEP_COUNT, name);
+}
+
 const char *agent_phase_name(enum agent_phase phase)
 {
     return (unsigned)phase < AGENT_PHASE_COUNT ? phase_names[phase] : phase_names[AGENT_PHASE_UNKNOWN];

@@ -356,7 +356,9 @@ struct agent_status {
 unsigned agent_status_asides(const struct agent_status *status);
 const char *agent_phase_name(enum agent_phase phase);        /* "Running", ... */
 const char *agent_seed_step_name(enum agent_seed_step step); /* "Copying", ... */
-const char *agent_flavour_name(enum agent_flavour flavour);  /* "mysql", "mariadb", "percona", "" */
+/* AGENT_SEED_STEP_NONE of a name that is none of them. */
+enum agent_seed_step agent_seed_step_of(const char *name);
+const char *agent_flavour_name(enum agent_flavour flavour); /* "mysql", "mariadb", "percona", "" */
 /* Of all positions of one status. */
 #define AGENT_STATUS_POSITIONS_MAX ((size_t)AGENT_STATUS_MAX)
 /* One line without the newline, at most AGENT_STATUS_MAX bytes. */

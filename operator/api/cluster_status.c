@@ -48,9 +48,22 @@ static const struct status_number status_ints[] = {
     STATUS_NUMBER(cluster_status, "readyReplicas", ready_replicas),
     STATUS_NUMBER(cluster_status, "updatedReplicas", updated_replicas),
 };
+static const char *const instance_phase_names[INSTANCE_PHASE_COUNT] = {
+    [INSTANCE_PHASE_NONE] = "",
+    [INSTANCE_PHASE_PENDING] = "Pending",
+    [INSTANCE_PHASE_INITIALIZING] = "Initializing",
+    [INSTANCE_PHASE_SEEDING] = "Seeding",
+    [INSTANCE_PHASE_STARTING] = "Starting",
+    [INSTANCE_PHASE_RUNNING] = "Running",
+    [INSTANCE_PHASE_HUNG] = "Hung",
+    [INSTANCE_PHASE_DOWN] = "Down",
+    [INSTANCE_PHASE_TERMINATING] = "Terminating",
+    [INSTANCE_PHASE_FAILED] = "Failed",
+    [INSTANCE_PHASE_UNKNOWN] = "Unknown",
+};
+
 static const struct status_text instance_texts[] = {
     STATUS_TEXT(cluster_instance, "name", name),
-    STATUS_TEXT(cluster_instance, "phase", phase),
     STATUS_TEXT(cluster_instance, "role", role),
     STATUS_TEXT(cluster_instance, "flavour", flavour),
     STATUS_TEXT(cluster_instance, "version", version),
@@ -83,10 +96,10 @@ static void put_seed_bytes(json_t *seed, const struct cluster_instance *instance
 
 static void put_seed(json_t *json, const struct cluster_instance *instance)
 {
-    if (!*instance->seed_step)
+    if (instance->seed_step == AGENT_SEED_STEP_NONE)
         return;
     json_t *seed = json_object();
-    json_put_str(seed, "step", instance->seed_step);
+    json_put_str(seed, "step", agent_seed_step_name(instance->seed_step));
     if (*instance->seed_donor)
         json_put_str(seed, "donor", instance->seed_donor);
     status_put_positive(seed, "percent", instance->seed_percent - instance->seed_percent % SEED_PERCENT_STEP);
@@ -99,6 +112,8 @@ static json_t *encode_instance(const struct cluster_instance *instance)
     json_t *json = json_object();
     json_put_int(json, "ordinal", instance->ordinal);
     json_put_bool(json, "ready", instance->ready);
+    if (instance->phase != INSTANCE_PHASE_NONE)
+        json_put_str(json, "phase", instance_phase_names[instance->phase]);
     status_put_texts(json, instance, instance_texts, ARRAY_LEN(instance_texts));
     if (instance->lag_known)
         json_put_int(json, "lagSeconds", instance->lag_ms / 1000);
@@ -173,7 +188,7 @@ static void read_progress(const json_t *json, struct cluster_instance *ret)
     const json_t *seed = json_object_get(json, "seed");
     ret->lag_known = json_is_integer(json_object_get(json, "lagSeconds"));
     ret->lag_ms = (int64_t)status_clamp_int(json_path_int(json, "lagSeconds", 0)) * 1000;
-    snprintf(ret->seed_step, sizeof(ret->seed_step), "%s", json_path_str(seed, "step", ""));
+    ret->seed_step = agent_seed_step_of(json_path_str(seed, "step", ""));
     snprintf(ret->seed_donor, sizeof(ret->seed_donor), "%s", json_path_str(seed, "donor", ""));
     ret->seed_percent = MIN_OF(100, status_clamp_int(json_path_int(seed, "percent", 0)));
     ret->seed_bytes = (uint64_t)MAX_OF(0, json_path_int(seed, "bytes", 0));
@@ -191,6 +206,8 @@ static void read_instances(const json_t *array, struct cluster_status *ret)
             continue;
         instance->ordinal = status_clamp_int(json_path_int(element, "ordinal", 0));
         instance->ready = json_path_bool(element, "ready", false);
+        instance->phase = (enum instance_phase)json_name_index(
+            instance_phase_names, INSTANCE_PHASE_COUNT, json_path_str(element, "phase", ""));
         status_read_texts(element, instance, instance_texts, ARRAY_LEN(instance_texts));
         read_progress(element, instance);
     }
@@ -319,7 +336,7 @@ bool cluster_lag_moved(int64_t a_ms, int64_t b_ms)
 /* Its bytes move all the time; they are written together with the percentage. */
 static bool seed_moved(const struct cluster_instance *a, const struct cluster_instance *b)
 {
-    if (!str_eq(a->seed_step, b->seed_step) || !str_eq(a->seed_donor, b->seed_donor) ||
+    if (a->seed_step != b->seed_step || !str_eq(a->seed_donor, b->seed_donor) ||
         (a->seed_total_bytes > 0) != (b->seed_total_bytes > 0))
         return true;
     if (a->seed_total_bytes > 0)
@@ -336,7 +353,7 @@ static void level_progress(const struct cluster_status *a, const struct cluster_
         json_t *instance = json_array_get(instances, (size_t)i);
         if (one->lag_known && other->lag_known && !cluster_lag_moved(one->lag_ms, other->lag_ms))
             json_put_int(instance, "lagSeconds", one->lag_ms / 1000);
-        if (*one->seed_step && !seed_moved(one, other))
+        if (one->seed_step != AGENT_SEED_STEP_NONE && !seed_moved(one, other))
             put_seed(instance, one);
     }
 }

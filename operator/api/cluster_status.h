@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "common/agent_api.h"
 #include "common/agent_problem.h"
 #include "common/position.h"
 #include "operator/api/account_status.h"
@@ -79,10 +80,25 @@ enum cluster_state {
 };
 extern const char *const cluster_state_names[CLUSTER_STATE_COUNT]; /* "", "Offline", ... */
 
+enum instance_phase {
+    INSTANCE_PHASE_NONE, /* nothing is told of it, or by a version that knows more */
+    INSTANCE_PHASE_PENDING,
+    INSTANCE_PHASE_INITIALIZING,
+    INSTANCE_PHASE_SEEDING,
+    INSTANCE_PHASE_STARTING,
+    INSTANCE_PHASE_RUNNING,
+    INSTANCE_PHASE_HUNG,
+    INSTANCE_PHASE_DOWN,
+    INSTANCE_PHASE_TERMINATING,
+    INSTANCE_PHASE_FAILED,
+    INSTANCE_PHASE_UNKNOWN,
+    INSTANCE_PHASE_COUNT
+};
+
 struct cluster_instance {
     char name[DERIVED_NAME_SIZE]; /* pod */
     int ordinal;
-    char phase[32]; /* Pending, Initializing, Starting, Running, Hung, Down, Terminating, Failed, Unknown */
+    enum instance_phase phase;
     bool ready;
     char role[16];    /* primary, replica, "" */
     char flavour[16]; /* mysql, mariadb, percona, "" until known */
@@ -93,7 +109,7 @@ struct cluster_instance {
     int64_t lag_ms;
     char errant[256];                   /* transactions that its source has not, cut with "..."; "" none */
     char problem[48];                   /* reason (agent_api.h) of what a person should look at first; "" none */
-    char seed_step[16];                 /* Waiting, Initialising, Copying, ...; "" unless it is being seeded */
+    enum agent_seed_step seed_step;     /* AGENT_SEED_STEP_NONE unless it is being seeded */
     char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
     int seed_percent;                   /* 0..100; 0 also if unknown */
     uint64_t seed_bytes, seed_total_bytes, seed_bytes_per_second; /* 0: none yet, unknown */

@@ -82,7 +82,7 @@ static void fill(struct cluster_status *status)
     snprintf(instance->message, sizeof(instance->message), "ImagePullBackOff");
     snprintf(instance->problem, sizeof(instance->problem), "SeedFailed");
     snprintf(instance->errant, sizeof(instance->errant), "0-2-17");
-    snprintf(instance->seed_step, sizeof(instance->seed_step), "Copying");
+    instance->seed_step = AGENT_SEED_STEP_COPYING;
     snprintf(instance->seed_donor, sizeof(instance->seed_donor), "a-mysql-0");
     instance->seed_percent = 45;
     instance->seed_bytes = 4500;
@@ -262,7 +262,7 @@ static void every_change_counts(void **state)
     CHANGED(b.retained_volume_count = 0);
     CHANGED(b.instances[1].errant[0] = '\0');
     CHANGED(b.instances[1].problem[0] = '\0');
-    CHANGED(b.instances[1].seed_step[0] = 'P');
+    CHANGED(b.instances[1].seed_step = AGENT_SEED_STEP_PREPARING);
     CHANGED(b.instances[1].seed_donor[0] = 'b');
     CHANGED(b.instances[1].seed_percent += 5);
     CHANGED(b.instances[1].lag_known = false);
@@ -492,10 +492,29 @@ static void terminals(void **state)
     json_decref(json);
 }
 
+static void instances_come_back_with_phase_and_step(void **state)
+{
+    UNUSED(state);
+    for (int i = 0; i < INSTANCE_PHASE_COUNT; i++) {
+        struct cluster_status status = {.observed_generation = 1}, read;
+        struct cluster_instance *instance = cluster_status_add_instance(&status, "a-mysql-0", 0);
+        instance->phase = (enum instance_phase)i;
+        instance->seed_step = (enum agent_seed_step)MIN_OF(i, AGENT_SEED_STEP_COUNT - 1);
+        _cleanup_(json_decrefp) json_t *json = cluster_status_encode(&status);
+        cluster_status_decode(json, &read);
+        assert_int_equal(read.instances[0].phase, i);
+        assert_int_equal(read.instances[0].seed_step, instance->seed_step);
+        cluster_status_release(&read);
+        cluster_status_release(&status);
+    }
+    assert_int_equal(agent_seed_step_of("of a later version"), AGENT_SEED_STEP_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
+        cmocka_unit_test(instances_come_back_with_phase_and_step),
         cmocka_unit_test(a_reason_of_a_later_version_is_read),
         cmocka_unit_test(the_crd_has_every_member),
         cmocka_unit_test(every_change_counts),

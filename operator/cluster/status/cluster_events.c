@@ -38,15 +38,16 @@ static const struct cluster_instance *instance_named(const struct cluster_status
 static bool gets_data(const struct cluster_instance *instance)
 {
     return instance &&
-        (str_eq(instance->seed_step, "Copying") || str_eq(instance->seed_step, "Preparing") ||
-            str_eq(instance->seed_step, "Replaying"));
+        (instance->seed_step == AGENT_SEED_STEP_COPYING || instance->seed_step == AGENT_SEED_STEP_PREPARING ||
+            instance->seed_step == AGENT_SEED_STEP_REPLAYING);
 }
 
 /* Not that its pod has gone meanwhile. */
 static bool has_data(const struct cluster_instance *instance)
 {
-    return str_eq(instance->seed_step, "Done") ||
-        (!*instance->seed_step && (str_eq(instance->phase, "Starting") || str_eq(instance->phase, "Running")));
+    return instance->seed_step == AGENT_SEED_STEP_DONE ||
+        (instance->seed_step == AGENT_SEED_STEP_NONE &&
+            (instance->phase == INSTANCE_PHASE_STARTING || instance->phase == INSTANCE_PHASE_RUNNING));
 }
 
 static void tell_of_seed(
@@ -54,7 +55,7 @@ static void tell_of_seed(
 {
     const char *donor = *now->seed_donor ? now->seed_donor : "the backup";
     bool other = before && !str_eq(before->seed_donor, now->seed_donor);
-    if (str_eq(now->seed_step, "Copying") && (!gets_data(before) || other)) {
+    if (now->seed_step == AGENT_SEED_STEP_COPYING && (!gets_data(before) || other)) {
         if (now->seed_total_bytes > 0)
             tell(bulletin, EVENT_NORMAL, "CopyStarted", "%s copies about %llu MiB from %s", now->name,
                 (unsigned long long)(now->seed_total_bytes / KM_MIB), donor);
@@ -63,7 +64,7 @@ static void tell_of_seed(
     } else if (gets_data(before) && has_data(now))
         tell(bulletin, EVENT_NORMAL, "CopyDone", "%s has its data, from %s", now->name,
             *before->seed_donor ? before->seed_donor : "the backup");
-    else if (gets_data(before) && str_eq(now->seed_step, "Failed"))
+    else if (gets_data(before) && now->seed_step == AGENT_SEED_STEP_FAILED)
         tell(bulletin, EVENT_WARNING, "CopyFailed", "%s could not copy from %s; it is tried again: %s", now->name,
             *before->seed_donor ? before->seed_donor : "the backup", now->message);
 }

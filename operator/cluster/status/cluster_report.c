@@ -74,20 +74,33 @@ static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ..
 
 /* ---- instances ---- */
 
-static const char *instance_phase(const struct cluster_member *member)
+static enum instance_phase phase_by_agent(enum agent_phase phase)
+{
+    static const enum instance_phase phases[AGENT_PHASE_COUNT] = {
+        [AGENT_PHASE_UNKNOWN] = INSTANCE_PHASE_UNKNOWN,
+        [AGENT_PHASE_STARTING] = INSTANCE_PHASE_STARTING,
+        [AGENT_PHASE_RUNNING] = INSTANCE_PHASE_RUNNING,
+        [AGENT_PHASE_HUNG] = INSTANCE_PHASE_HUNG,
+        [AGENT_PHASE_DOWN] = INSTANCE_PHASE_DOWN,
+        [AGENT_PHASE_SEEDING] = INSTANCE_PHASE_SEEDING,
+    };
+    return phases[phase];
+}
+
+static enum instance_phase instance_phase(const struct cluster_member *member)
 {
     const struct pod_object *pod = member->pod;
     if (!pod)
-        return "Pending";
+        return INSTANCE_PHASE_PENDING;
     if (pod->object.deleting)
-        return "Terminating";
+        return INSTANCE_PHASE_TERMINATING;
     if (pod->phase == POD_PHASE_FAILED)
-        return "Failed";
+        return INSTANCE_PHASE_FAILED;
     if (!pod->initialized && !member_is_seeding(member))
-        return pod->scheduled ? "Initializing" : "Pending";
+        return pod->scheduled ? INSTANCE_PHASE_INITIALIZING : INSTANCE_PHASE_PENDING;
     if (member->agent && member->agent_connected && member->agent->phase != AGENT_PHASE_UNKNOWN)
-        return agent_phase_name(member->agent->phase);
-    return pod->ready ? "Running" : "Starting";
+        return phase_by_agent(member->agent->phase);
+    return pod->ready ? INSTANCE_PHASE_RUNNING : INSTANCE_PHASE_STARTING;
 }
 
 static void instance_message(const struct cluster_member *member, char *out, size_t size)
@@ -121,7 +134,7 @@ static void report_instance(struct report *report, const struct cluster_member *
     struct cluster_instance *instance = cluster_status_add_instance(report->status, member->name, member->ordinal);
     if (!instance)
         return;
-    snprintf(instance->phase, sizeof(instance->phase), "%s", instance_phase(member));
+    instance->phase = instance_phase(member);
     instance->ready = cluster_member_is_ready(member);
     instance_message(member, instance->message, sizeof(instance->message));
     if (member->pod)

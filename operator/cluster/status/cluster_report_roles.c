@@ -105,7 +105,7 @@ void cluster_report_replication(
         snprintf(instance->problem, sizeof(instance->problem), "%s", agent->problems[0].reason);
     if (!member_is_seeding(member))
         return;
-    snprintf(instance->seed_step, sizeof(instance->seed_step), "%s", agent_seed_step_name(agent->seed.step));
+    instance->seed_step = agent->seed.step;
     snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%.*s", (int)strcspn(agent->seed.donor, "."),
         agent->seed.donor);
     instance->seed_percent = seed_percent(agent);

@@ -207,9 +207,9 @@ static void seed(struct cluster_status *status, const char *step, const char *do
     if (status->instance_count == 0)
         cluster_status_add_instance(status, "shop-mysql-1", 1);
     struct cluster_instance *instance = &status->instances[0];
-    snprintf(instance->seed_step, sizeof(instance->seed_step), "%s", step);
+    instance->seed_step = agent_seed_step_of(step);
     snprintf(instance->seed_donor, sizeof(instance->seed_donor), "%s", donor);
-    snprintf(instance->phase, sizeof(instance->phase), "%s", *step ? "Initializing" : "Starting");
+    instance->phase = *step ? INSTANCE_PHASE_INITIALIZING : INSTANCE_PHASE_STARTING;
 }
 
 static int tell_of_members(void)
@@ -303,7 +303,7 @@ static void a_pod_that_goes_has_no_data(void **state)
     UNUSED(state);
     seed(&before, "Copying", "shop-mysql-0");
     seed(&now, "", "");
-    snprintf(now.instances[0].phase, sizeof(now.instances[0].phase), "Pending");
+    now.instances[0].phase = INSTANCE_PHASE_PENDING;
     assert_int_equal(tell_of_members(), 0);
     now.instance_count = 0;
     assert_int_equal(tell_of_members(), 0);
