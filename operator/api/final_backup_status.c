@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/json_fields.h"
 #include "operator/api/status_values.h"
 
 const char *const final_backup_phase_names[FINAL_BACKUP_PHASE_COUNT] = {
@@ -61,14 +62,16 @@ json_t *cluster_final_backup_encode(const struct cluster_final_backup *final)
     return json;
 }
 
+enum final_backup_phase final_backup_phase_of(const char *name)
+{
+    return (enum final_backup_phase)json_name_index(final_backup_phase_names, FINAL_BACKUP_PHASE_COUNT, name);
+}
+
 /* One of a newer operator: the primary may be closed, and nothing is known to be stored. */
 static enum final_backup_phase phase_named(const char *name)
 {
-    for (int phase = FINAL_BACKUP_NONE; phase < FINAL_BACKUP_PHASE_COUNT; phase++) {
-        if (str_eq(final_backup_phase_names[phase], name))
-            return (enum final_backup_phase)phase;
-    }
-    return FINAL_BACKUP_CLOSING;
+    enum final_backup_phase phase = final_backup_phase_of(name);
+    return phase == FINAL_BACKUP_NONE && *name ? FINAL_BACKUP_CLOSING : phase;
 }
 
 void cluster_final_backup_decode(const json_t *json, struct cluster_final_backup *ret)

@@ -23,6 +23,8 @@ enum final_backup_phase {
     FINAL_BACKUP_PHASE_COUNT,
 };
 extern const char *const final_backup_phase_names[FINAL_BACKUP_PHASE_COUNT]; /* "", "Closing", ... */
+/* FINAL_BACKUP_NONE of what is none of them, as of the reasons for which it is held up. */
+enum final_backup_phase final_backup_phase_of(const char *name);
 
 struct cluster_final_backup {
     enum final_backup_phase phase;

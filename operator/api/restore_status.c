@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/json_fields.h"
 #include "operator/api/status_values.h"
 
 /* Of a set, in a message. */
@@ -83,13 +84,16 @@ json_t *cluster_restore_encode(const struct cluster_restore *restore)
     return json;
 }
 
+enum restore_phase restore_phase_of(const char *name)
+{
+    return (enum restore_phase)json_name_index(restore_phase_names, RESTORE_PHASE_COUNT, name);
+}
+
+/* One of a newer operator: whatever it is, no empty database is made. */
 static enum restore_phase phase_named(const char *name)
 {
-    for (int phase = RESTORE_PHASE_NONE; phase < RESTORE_PHASE_COUNT; phase++) {
-        if (str_eq(restore_phase_names[phase], name))
-            return (enum restore_phase)phase;
-    }
-    return RESTORE_PHASE_RESOLVING; /* of a newer operator: whatever it is, no empty database is made */
+    enum restore_phase phase = restore_phase_of(name);
+    return phase == RESTORE_PHASE_NONE && *name ? RESTORE_PHASE_RESOLVING : phase;
 }
 
 void cluster_restore_decode(const json_t *json, struct cluster_restore *ret)

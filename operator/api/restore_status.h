@@ -26,6 +26,8 @@ enum restore_phase {
     RESTORE_PHASE_COUNT,
 };
 extern const char *const restore_phase_names[RESTORE_PHASE_COUNT]; /* "", "Resolving", ... */
+/* RESTORE_PHASE_NONE of what is none of them, as of the reasons for which a restore fails. */
+enum restore_phase restore_phase_of(const char *name);
 
 struct cluster_restore {
     enum restore_phase phase;

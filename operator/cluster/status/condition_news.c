@@ -20,20 +20,16 @@ static bool good_when_false(const char *type)
         str_eq(type, CONDITION_PASSWORD_SUSPECT) || str_eq(type, CONDITION_ACCOUNTS_LEFT);
 }
 
-/* Their reasons are phases. */
+/* Their reasons are phases, as long as they go on. */
 static bool is_of_phase_under_way(const struct kube_condition *condition)
 {
-    const struct {
-        const char *type, *phase;
-    } phases[] = {
-        {CONDITION_RESTORED, restore_phase_names[RESTORE_PHASE_RESOLVING]},
-        {CONDITION_RESTORED, restore_phase_names[RESTORE_PHASE_RESTORING]},
-        {CONDITION_FINAL_BACKUP, final_backup_phase_names[FINAL_BACKUP_CLOSING]},
-        {CONDITION_FINAL_BACKUP, final_backup_phase_names[FINAL_BACKUP_RUNNING]},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
-        if (str_eq(condition->type, phases[i].type) && str_eq(condition->reason, phases[i].phase))
-            return true;
+    if (str_eq(condition->type, CONDITION_RESTORED)) {
+        enum restore_phase phase = restore_phase_of(condition->reason);
+        return phase == RESTORE_PHASE_RESOLVING || phase == RESTORE_PHASE_RESTORING;
+    }
+    if (str_eq(condition->type, CONDITION_FINAL_BACKUP)) {
+        enum final_backup_phase phase = final_backup_phase_of(condition->reason);
+        return phase == FINAL_BACKUP_CLOSING || phase == FINAL_BACKUP_RUNNING;
     }
     return false;
 }
