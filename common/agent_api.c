@@ -66,6 +66,38 @@ const char *agent_flavour_name(enum agent_flavour flavour)
     return (unsigned)flavour < AGENT_FLAVOUR_COUNT ? flavour_names[flavour] : "";
 }
 
+/* ---- last words ---- */
+
+static const char *behind(const char *said, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return strncmp(said, prefix, len) == 0 && strncmp(said + len, ": ", 2) == 0 ? said + len + 2 : NULL;
+}
+
+enum agent_check_fault agent_check_fault_of(const char *said, const char **ret_words)
+{
+    const char *text = said ? said : "", *of_image = behind(text, AGENT_CHECK_IMAGE),
+               *of_start = behind(text, AGENT_CHECK_START);
+    if (of_image) {
+        *ret_words = of_image;
+        return AGENT_CHECK_FAULT_IMAGE;
+    }
+    *ret_words = of_start ? of_start : text;
+    return of_start ? AGENT_CHECK_FAULT_START : AGENT_CHECK_FAULT_MYCNF;
+}
+
+size_t agent_check_adjusted(const char *said, const char **ret_cut)
+{
+    const char *text = said ? said : "", *cut = strstr(text, AGENT_CHECK_CUT);
+    *ret_cut = cut ? cut + strlen(AGENT_CHECK_CUT) : "";
+    return cut ? (size_t)(cut - text) : strlen(text);
+}
+
+bool agent_init_refuses_mycnf(const char *said)
+{
+    return said && strstr(said, AGENT_INIT_MYCNF);
+}
+
 /* ---- instance config ---- */
 
 void agent_instance_config_release(struct agent_instance_config *config)

@@ -103,7 +103,23 @@
 /* When all is well: the values that the server changes, and behind this the sizes that it was started with instead of
  * those of the my.cnf. Either may be empty; without the second there is none of this. */
 #define AGENT_CHECK_CUT "\n"
+/* What `init` says of a my.cnf that its server refuses has this in it, of the reasons for which it ends that alone. */
+#define AGENT_INIT_MYCNF "my.cnf"
 #define AGENT_TERMINATION_LOG "/dev/termination-log" /* why a container ended, for people; the operator quotes it */
+
+/* What `check` has failed for, by what it says. */
+enum agent_check_fault {
+    AGENT_CHECK_FAULT_MYCNF, /* the options that are at fault come first, as far as they are known */
+    AGENT_CHECK_FAULT_IMAGE, /* AGENT_CHECK_IMAGE */
+    AGENT_CHECK_FAULT_START, /* AGENT_CHECK_START */
+};
+/* ret_words: behind what it begins with; borrowed from `said`, which may be NULL. */
+enum agent_check_fault agent_check_fault_of(const char *said, const char **ret_words);
+/* Of a `check` that has failed for nothing: so many bytes are of the values that the server changes. ret_cut: the sizes
+ * that it was started with instead; "" none. */
+size_t agent_check_adjusted(const char *said, const char **ret_cut);
+/* Of an `init` that has ended. */
+bool agent_init_refuses_mycnf(const char *said);
 
 /* ---- subcommands, run by the containers ---- */
 /*   kube-mysql-agent copy DIR   init container "inject" (agent image): copies itself into AGENT_BIN_DIR

@@ -261,6 +261,37 @@ static void a_problem_of_a_later_version_keeps_its_name(void **unused)
         assert_true(!str_empty(agent_problem_names[i]));
 }
 
+static void test_last_words_are_read_as_values(void **unused)
+{
+    static const struct {
+        const char *said;
+        enum agent_check_fault fault;
+        const char *words, *cut;
+        size_t adjusted;
+    } rows[] = {
+        {NULL, AGENT_CHECK_FAULT_MYCNF, "", "", 0},
+        {"", AGENT_CHECK_FAULT_MYCNF, "", "", 0},
+        {"images.mysql: too old", AGENT_CHECK_FAULT_IMAGE, "too old", "", 21},
+        {"images.mysqld: is an option", AGENT_CHECK_FAULT_MYCNF, "images.mysqld: is an option", "", 27},
+        {"start: no library", AGENT_CHECK_FAULT_START, "no library", "", 17},
+        {"start = 1: unknown", AGENT_CHECK_FAULT_MYCNF, "start = 1: unknown", "", 18},
+        {"a = 1\nb = 2", AGENT_CHECK_FAULT_MYCNF, "a = 1\nb = 2", "b = 2", 5},
+        {"\nb = 2", AGENT_CHECK_FAULT_MYCNF, "\nb = 2", "b = 2", 0},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *words, *cut;
+        assert_int_equal(agent_check_fault_of(rows[i].said, &words), rows[i].fault);
+        assert_string_equal(words, rows[i].words);
+        assert_int_equal(agent_check_adjusted(rows[i].said, &cut), rows[i].adjusted);
+        assert_string_equal(cut, rows[i].cut);
+    }
+    assert_true(agent_init_refuses_mycnf("8.4.6 refuses my.cnf: unknown variable 'x'"));
+    assert_false(agent_init_refuses_mycnf("the volume is full"));
+    assert_false(agent_init_refuses_mycnf(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_problem_of_a_later_version_keeps_its_name),
         cmocka_unit_test(test_instance_config),
         cmocka_unit_test(test_accounts_hash),
+        cmocka_unit_test(test_last_words_are_read_as_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,6 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 
-#define START_PREFIX AGENT_CHECK_START ": "
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
 
 static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, const char *reason, const char *fmt, ...)
@@ -85,10 +84,34 @@ static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluste
     refuse(decision, "MycnfRejected", "spec.mycnf: ", text);
 }
 
+/* One that was ended for want of memory says nothing. */
+static void judge_words(
+    const struct cluster_snapshot *snapshot, const struct pod_object *pod, struct cluster_decision *decision)
+{
+    const char *words;
+    char field[CONFIG_FIELD_SIZE], prefix[CONFIG_FIELD_SIZE + 2];
+    switch (agent_check_fault_of(pod->problem_message, &words)) {
+    case AGENT_CHECK_FAULT_IMAGE:
+        config_field_name(&snapshot->cluster, AGENT_CHECK_IMAGE, field, sizeof(field));
+        snprintf(prefix, sizeof(prefix), "%s: ", field);
+        refuse(decision, "ImageRejected", prefix, words);
+        break;
+    case AGENT_CHECK_FAULT_START:
+        refuse(decision, "ServerNotStarted", "the check pod: ", words);
+        break;
+    case AGENT_CHECK_FAULT_MYCNF:
+        if (pod_reason_is_memory(pod->problem_reason))
+            refuse_memory(snapshot, decision);
+        else
+            refuse(decision, "MycnfRejected",
+                "spec.mycnf: ", str_empty(words) ? "the server does not start with it" : words);
+        break;
+    }
+}
+
 static void judge_check_pod(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct pod_object *pod = snapshot->check_pod;
-    char field[CONFIG_FIELD_SIZE];
     if (pod->phase == POD_PHASE_SUCCEEDED)
         decision->gate = GATE_OPEN;
     else if (pod_reason_is_image(pod->problem_reason))
@@ -96,16 +119,8 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     else if (pod_reason_is_start(pod->problem_reason))
         refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
-    else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), AGENT_CHECK_IMAGE ": ")) {
-        config_field_name(&snapshot->cluster, AGENT_CHECK_IMAGE, field, sizeof(field));
-        refuse(decision, "ImageRejected", field, pod->problem_message + strlen(AGENT_CHECK_IMAGE));
-    } else if (has_spoken(pod) && str_starts_with(str_or_empty(pod->problem_message), START_PREFIX))
-        refuse(decision, "ServerNotStarted", "the check pod: ", pod->problem_message + strlen(START_PREFIX));
-    else if (has_spoken(pod) && pod_reason_is_memory(pod->problem_reason))
-        refuse_memory(snapshot, decision);
     else if (has_spoken(pod))
-        refuse(decision, "MycnfRejected", "spec.mycnf: ",
-            str_empty(pod->problem_message) ? "the server does not start with it" : pod->problem_message);
+        judge_words(snapshot, pod, decision);
     else if (pod->phase == POD_PHASE_FAILED) /* evicted, its node lost: it has said nothing, another one is asked */
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
     else if (pod->phase == POD_PHASE_PENDING)
@@ -156,16 +171,16 @@ bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, siz
 {
     const struct pod_object *pod = snapshot->check_pod;
     bool is_taken = pod && pod->phase == POD_PHASE_SUCCEEDED && desired_check_pod_fits(snapshot, pod, CHECK_LOOK);
-    const char *words = is_taken ? str_or_empty(pod->check_words) : "";
-    snprintf(ret, size, "%.*s", (int)strcspn(words, AGENT_CHECK_CUT), words);
+    const char *words = is_taken ? str_or_empty(pod->check_words) : "", *cut;
+    snprintf(ret, size, "%.*s", (int)agent_check_adjusted(words, &cut), words);
     return is_taken;
 }
 
 const char *cluster_check_cut(const struct cluster_snapshot *snapshot)
 {
-    const char *words = snapshot->check_pod ? str_or_empty(snapshot->check_pod->check_words) : "";
-    const char *cut = strstr(words, AGENT_CHECK_CUT);
-    return cut ? cut + strlen(AGENT_CHECK_CUT) : "";
+    const char *cut;
+    agent_check_adjusted(snapshot->check_pod ? snapshot->check_pod->check_words : NULL, &cut);
+    return cut;
 }
 
 /* It goes when the status has them. */

@@ -238,7 +238,7 @@ bool member_refuses_mycnf(const struct cluster_member *member)
 {
     const struct pod_object *pod = member->pod;
     return pod && !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT) &&
-        strstr(pod->problem_message, "my.cnf");
+        agent_init_refuses_mycnf(pod->problem_message);
 }
 
 int cluster_follower_count(const struct cluster_snapshot *snapshot)
