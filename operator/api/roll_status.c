@@ -13,10 +13,22 @@ static const char *const phase_names[ROLL_PHASE_COUNT] = {
     [ROLL_PHASE_FAILED] = "Failed",
 };
 
+static const char *const reason_names[ROLL_REASON_COUNT] = {
+    [ROLL_REASON_NONE] = "",
+    [ROLL_REASON_ENDED] = "ServerEnded",
+    [ROLL_REASON_UNPLACED] = "Unschedulable",
+    [ROLL_REASON_UNPULLED] = "ImagePullFailed",
+    [ROLL_REASON_UNMADE] = "PodRefused",
+};
+
+const char *roll_reason_name(enum roll_reason reason)
+{
+    return reason_names[reason];
+}
+
 static const struct status_text texts[] = {
     STATUS_TEXT(cluster_roll_status, "proven", proven),
     STATUS_TEXT(cluster_roll_status, "refused", refused),
-    STATUS_TEXT(cluster_roll_status, "reason", reason),
     STATUS_TEXT(cluster_roll_status, "member", member),
     STATUS_TEXT(cluster_roll_status, "message", message),
     STATUS_TEXT(cluster_roll_status, "obstacle", obstacle),
@@ -29,6 +41,8 @@ json_t *cluster_roll_status_encode(const struct cluster_roll_status *roll)
     json_t *json = json_object();
     if (roll->phase != ROLL_PHASE_NONE)
         json_put_str(json, "phase", phase_names[roll->phase]);
+    if (roll->reason != ROLL_REASON_NONE)
+        json_put_str(json, "reason", reason_names[roll->reason]);
     status_put_texts(json, roll, texts, ARRAY_LEN(texts));
     status_put_positive(json, "attempts", roll->attempts);
     status_put_time(json, "failedTime", roll->failed_ms);
@@ -45,6 +59,7 @@ void cluster_roll_status_decode(const json_t *json, struct cluster_roll_status *
     if (!json_is_object(json))
         return;
     ret->phase = (enum roll_phase)json_name_index(phase_names, ROLL_PHASE_COUNT, json_path_str(json, "phase", ""));
+    ret->reason = (enum roll_reason)json_name_index(reason_names, ROLL_REASON_COUNT, json_path_str(json, "reason", ""));
     status_read_texts(json, ret, texts, ARRAY_LEN(texts));
     ret->attempts = status_clamp_int(json_path_int(json, "attempts", 0));
     ret->failed_ms = status_read_time(json, "failedTime");

@@ -22,17 +22,21 @@ enum roll_phase {
     ROLL_PHASE_COUNT
 };
 
-/* Reasons of a roll that failed. */
-#define ROLL_REASON_ENDED "ServerEnded"
-#define ROLL_REASON_UNPLACED "Unschedulable"
-#define ROLL_REASON_UNPULLED "ImagePullFailed"
-#define ROLL_REASON_UNMADE "PodRefused"
+/* Why a roll failed. */
+enum roll_reason {
+    ROLL_REASON_NONE,     /* none has; or one of a version that knows more */
+    ROLL_REASON_ENDED,    /* its server, again and again */
+    ROLL_REASON_UNPLACED, /* no node takes its pod */
+    ROLL_REASON_UNPULLED, /* an image */
+    ROLL_REASON_UNMADE,   /* the API server refuses its pod */
+    ROLL_REASON_COUNT
+};
 
 struct cluster_roll_status {
     enum roll_phase phase;
     char proven[17];  /* what all members ran together last; "" not known */
     char refused[17]; /* what failed last; "" nothing */
-    char reason[32];
+    enum roll_reason reason;
     char member[DERIVED_NAME_SIZE];  /* whose pod failed */
     char message[512];               /* what was said of it */
     char obstacle[256];              /* ROLL_PHASE_FAILED */
@@ -43,6 +47,8 @@ struct cluster_roll_status {
     int64_t blocked_ms;              /* since when */
 };
 
+/* "ServerEnded", ...; "" of none. */
+const char *roll_reason_name(enum roll_reason reason);
 /* NULL: nothing is known. */
 json_t *cluster_roll_status_encode(const struct cluster_roll_status *roll);
 void cluster_roll_status_decode(const json_t *json, struct cluster_roll_status *ret);

@@ -15,7 +15,7 @@
 int64_t roll_retry_at_ms(const struct cluster_roll_status *roll)
 {
     int64_t pause_ms = ROLL_RETRY_MS;
-    if (roll->phase != ROLL_PHASE_ROLLED_BACK || str_eq(roll->reason, ROLL_REASON_ENDED))
+    if (roll->phase != ROLL_PHASE_ROLLED_BACK || roll->reason == ROLL_REASON_ENDED)
         return 0;
     for (int i = 1; i < roll->attempts && pause_ms < ROLL_RETRY_MAX_MS; i++)
         pause_ms *= 2;
@@ -109,24 +109,25 @@ static bool is_of_this_roll(const struct cluster_snapshot *snapshot, const struc
         (member->pod->created_ms == 0 || member->pod->created_ms + SKEW_MS >= kept_ms);
 }
 
-/* Why its pod is not there, or does not begin; NULL: it does, or nothing is said of it. */
-static const char *why_blocked(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+/* Why its pod is not there, or does not begin; ROLL_REASON_NONE: it does, or nothing is said of it. */
+static enum roll_reason why_blocked(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct pod_object *pod = member->pod;
     if (!pod)
-        return str_empty(member->refused) ? NULL : ROLL_REASON_UNMADE;
+        return str_empty(member->refused) ? ROLL_REASON_NONE : ROLL_REASON_UNMADE;
     if (!is_of_this_roll(snapshot, member))
-        return NULL;
+        return ROLL_REASON_NONE;
     if (!pod->scheduled && pod_reason_is_placement(pod->problem_reason))
         return ROLL_REASON_UNPLACED;
-    return pod_reason_is_image(pod->problem_reason) ? ROLL_REASON_UNPULLED : NULL;
+    return pod_reason_is_image(pod->problem_reason) ? ROLL_REASON_UNPULLED : ROLL_REASON_NONE;
 }
 
 static const struct cluster_member *find_blocked(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) && !cluster_member_is_ready(member) && why_blocked(snapshot, member))
+        if (member_is_wanted(snapshot, member) && !cluster_member_is_ready(member) &&
+            why_blocked(snapshot, member) != ROLL_REASON_NONE)
             return member;
     }
     return NULL;
@@ -231,7 +232,7 @@ static void say_obstacle(const struct cluster_snapshot *snapshot, struct cluster
             str_empty(backup) ? "no backup is known" : "the newest backup is ", backup);
 }
 
-static void fail(const struct cluster_snapshot *snapshot, const struct cluster_member *member, const char *reason,
+static void fail(const struct cluster_snapshot *snapshot, const struct cluster_member *member, enum roll_reason reason,
     struct cluster_roll_status *roll)
 {
     const struct pod_object *pod = member->pod;
@@ -246,7 +247,7 @@ static void fail(const struct cluster_snapshot *snapshot, const struct cluster_m
     roll->failed_ms = snapshot->now_ms - snapshot->now_ms % 1000;
     memcpy(roll->refused, snapshot->roll_wanted, sizeof(roll->refused));
     snprintf(roll->again, sizeof(roll->again), "%s", str_or_empty(snapshot->roll_again));
-    snprintf(roll->reason, sizeof(roll->reason), "%s", reason);
+    roll->reason = reason;
     snprintf(roll->member, sizeof(roll->member), "%s", member->name);
     if (!pod)
         snprintf(roll->message, sizeof(roll->message), "%.400s", member->refused);
@@ -262,7 +263,7 @@ static void judge(const struct cluster_snapshot *snapshot, struct cluster_roll_s
 {
     const struct cluster_member *ended = find_ended(snapshot), *blocked = find_blocked(snapshot);
     note_blocked(snapshot, roll);
-    bool is_told = roll->phase == ROLL_PHASE_FAILED && !str_eq(roll->reason, ROLL_REASON_ENDED);
+    bool is_told = roll->phase == ROLL_PHASE_FAILED && roll->reason != ROLL_REASON_ENDED;
     bool is_long = blocked && (is_told || snapshot->now_ms - roll->blocked_ms >= ROLL_BLOCKED_MS);
     if (ended)
         fail(snapshot, ended, ROLL_REASON_ENDED, roll);

@@ -4,6 +4,7 @@
 #include "operator/cluster/status/cluster_report_rolled.h"
 
 #include "common/clock.h"
+#include "operator/api/condition_reason.h"
 #include "operator/cluster/rollout/roll_target.h"
 
 /* When the same is tried again; the rest stands in the next action. */
@@ -18,19 +19,25 @@ static void say_when(const struct cluster_roll_status *roll, char *out, size_t s
     snprintf(out, size, "; tried again at %s", at);
 }
 
+/* A condition must have one. */
+static const char *name_of(enum roll_reason reason)
+{
+    return reason == ROLL_REASON_NONE ? reason_name(REASON_ROLLED_BACK) : roll_reason_name(reason);
+}
+
 void cluster_report_rolled(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_roll_status *roll = &status->roll;
     char when[64];
     say_when(roll, when, sizeof(when));
     if (roll->phase == ROLL_PHASE_ROLLED_BACK)
-        kube_conditions_set(&status->conditions, CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE, roll->reason,
+        kube_conditions_set(&status->conditions, CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE, name_of(roll->reason),
             snapshot->generation, snapshot->now_ms, "members run what they ran before%s; %s: %s", when, roll->member,
             roll->message);
     else if (roll->phase == ROLL_PHASE_FAILED)
         kube_conditions_set(&status->conditions, CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE, "CannotGoBack",
             snapshot->generation, snapshot->now_ms, "nothing goes back: %s; %s: %s: %s", roll->obstacle, roll->member,
-            roll->reason, roll->message);
+            name_of(roll->reason), roll->message);
     else
         kube_conditions_remove(&status->conditions, CONDITION_ROLLED_BACK);
 }

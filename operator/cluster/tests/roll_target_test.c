@@ -189,7 +189,7 @@ static void stays_unplaced_with_nothing_stored(struct model *model)
     roll->phase = ROLL_PHASE_FAILED;
     roll->attempts = 1;
     memcpy(roll->refused, model->snapshot.roll_wanted, sizeof(roll->refused));
-    snprintf(roll->reason, sizeof(roll->reason), ROLL_REASON_UNPLACED);
+    roll->reason = ROLL_REASON_UNPLACED;
     snprintf(roll->member, sizeof(roll->member), "m-2");
 }
 static void unplaced_for_long(struct model *model)
@@ -241,35 +241,35 @@ static const struct {
     const char *what;
     void (*make)(struct model *model);
     enum roll_phase phase;
-    const char *reason;
+    enum roll_reason reason;
     bool blocked; /* its time runs */
 } failures[] = {
     {"three ends", ends, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_ENDED, false},
-    {"two ends", two_ends, ROLL_PHASE_NONE, "", false},
-    {"three ends, and it is ready", ends_and_is_ready, ROLL_PHASE_NONE, "", false},
-    {"a pod that is older than the roll", ends_of_an_older_pod, ROLL_PHASE_NONE, "", false},
-    {"a pod of the older template", ends_of_who_was_not_replaced, ROLL_PHASE_NONE, "", false},
-    {"something is still tried", ends_while_checking, ROLL_PHASE_NONE, "", false},
-    {"paused", ends_while_paused, ROLL_PHASE_NONE, "", false},
+    {"two ends", two_ends, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
+    {"three ends, and it is ready", ends_and_is_ready, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
+    {"a pod that is older than the roll", ends_of_an_older_pod, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
+    {"a pod of the older template", ends_of_who_was_not_replaced, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
+    {"something is still tried", ends_while_checking, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
+    {"paused", ends_while_paused, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"nothing is stored", ends_and_nothing_is_stored, ROLL_PHASE_FAILED, ROLL_REASON_ENDED, false},
-    {"not read yet", ends_and_it_is_not_read_yet, ROLL_PHASE_NONE, "", false},
+    {"not read yet", ends_and_it_is_not_read_yet, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"stored is something else", ends_and_something_else_is_stored, ROLL_PHASE_FAILED, ROLL_REASON_ENDED, false},
-    {"nothing was proven", ends_and_nothing_was_proven, ROLL_PHASE_NONE, "", false},
+    {"nothing was proven", ends_and_nothing_was_proven, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"another image of the same version", ends_in_the_same_version, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_ENDED, false},
     {"another version", ends_in_another_version, ROLL_PHASE_FAILED, ROLL_REASON_ENDED, false},
     {"another image, its version unknown", ends_in_another_image, ROLL_PHASE_FAILED, ROLL_REASON_ENDED, false},
     {"another member has been upgraded", ends_after_another_was_upgraded, ROLL_PHASE_FAILED, ROLL_REASON_ENDED, false},
-    {"a copy that does not come", ends_without_a_copy, ROLL_PHASE_NONE, "", false},
+    {"a copy that does not come", ends_without_a_copy, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"still not placed, nothing stored", stays_unplaced_with_nothing_stored, ROLL_PHASE_FAILED, ROLL_REASON_UNPLACED,
         true},
-    {"not placed since just now", unplaced_since_now, ROLL_PHASE_NONE, "", true},
-    {"not placed for a while", unplaced_for_a_while, ROLL_PHASE_NONE, "", true},
+    {"not placed since just now", unplaced_since_now, ROLL_PHASE_NONE, ROLL_REASON_NONE, true},
+    {"not placed for a while", unplaced_for_a_while, ROLL_PHASE_NONE, ROLL_REASON_NONE, true},
     {"not placed for long", unplaced_for_long, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_UNPLACED, false},
     {"not placed, another image", unplaced_another_image, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_UNPLACED, false},
     {"not pulled for long", unpulled_for_long, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_UNPULLED, false},
-    {"pulled after all", pulled_after_all, ROLL_PHASE_NONE, "", false},
+    {"pulled after all", pulled_after_all, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"not made for long", not_made_for_long, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_UNMADE, false},
-    {"a recovery of ten hours", recovers, ROLL_PHASE_NONE, "", false},
+    {"a recovery of ten hours", recovers, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
 };
 
 static void a_roll_fails_only_for_these(void **state)
@@ -281,10 +281,10 @@ static void a_roll_fails_only_for_these(void **state)
         model_init(&model);
         failures[i].make(&model);
         roll_record(&model.snapshot, &model.decision, &roll);
-        if (roll.phase != failures[i].phase || !str_eq(roll.reason, failures[i].reason) ||
+        if (roll.phase != failures[i].phase || roll.reason != failures[i].reason ||
             (roll.blocked_ms > 0) != failures[i].blocked)
             fail_msg("%s: phase %d, reason \"%s\", blocked %d, obstacle \"%s\"", failures[i].what, (int)roll.phase,
-                roll.reason, roll.blocked_ms > 0, roll.obstacle);
+                roll_reason_name(roll.reason), roll.blocked_ms > 0, roll.obstacle);
         if (roll.phase != ROLL_PHASE_NONE) {
             assert_string_equal(roll.member, "m-2");
             assert_string_equal(roll.refused, model.snapshot.roll_wanted);
@@ -312,12 +312,12 @@ static void what_is_told_names_the_backup(void **state)
 
 /* ---- the target ---- */
 
-static void model_refuse(struct model *model, const char *reason, int attempts)
+static void model_refuse(struct model *model, enum roll_reason reason, int attempts)
 {
     struct cluster_roll_status *roll = &model->snapshot.last.roll;
     roll->phase = ROLL_PHASE_ROLLED_BACK;
     memcpy(roll->refused, model->snapshot.roll_wanted, sizeof(roll->refused));
-    snprintf(roll->reason, sizeof(roll->reason), "%s", reason);
+    roll->reason = reason;
     roll->attempts = attempts;
     roll->failed_ms = NOW_MS - 15 * MINUTE_MS;
 }
