@@ -8,6 +8,7 @@
 #include "operator/api/backup_store_pod.h"
 #include "operator/api/condition_reason.h"
 #include "operator/api/ready_conditions.h"
+#include "operator/backup/attempt_reason.h"
 #include "operator/backup/backup_donor.h"
 
 /* Less is no news. */
@@ -120,14 +121,14 @@ static void KM_PRINTF(4, 5) fail_attempt(
     const struct backup_snapshot *snapshot, struct backup_step *step, const char *reason, const char *fmt, ...)
 {
     char text[400];
-    bool refused = str_eq(reason, BACKUP_STORE_REFUSED);
+    bool refused = attempt_reason_of(reason) == ATTEMPT_STORE_REFUSED;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     say(step, "attempt %d with %s failed: %s", step->next.attempt, step->next.donor, text);
     close_attempt(step, reason, text);
-    if (step->next.attempt >= BACKUP_ATTEMPTS_MAX || str_eq(reason, BACKUP_METHOD_IMPOSSIBLE)) {
+    if (step->next.attempt >= BACKUP_ATTEMPTS_MAX || attempt_reason_of(reason) == ATTEMPT_METHOD_IMPOSSIBLE) {
         fail_for_good(snapshot, step, reason);
         return;
     }
@@ -152,7 +153,8 @@ static void wait_unaccepted(
 static bool last_was_refused(const struct backup_snapshot *snapshot)
 {
     const struct backup_status *last = &snapshot->last;
-    return last->failure_count > 0 && str_eq(last->failures[last->failure_count - 1].reason, BACKUP_STORE_REFUSED);
+    return last->failure_count > 0 &&
+        attempt_reason_of(last->failures[last->failure_count - 1].reason) == ATTEMPT_STORE_REFUSED;
 }
 
 static bool secrets_changed(const struct backup_snapshot *snapshot)
@@ -202,7 +204,8 @@ static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_st
         wait_unaccepted(snapshot, step, BACKUP_STORE_AGENT_OUTDATED, text);
     } else if (snapshot->secrets_known) {
         if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
-            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, BACKUP_STORE_REFUSED, snapshot->last.message);
+            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, attempt_reason_name(ATTEMPT_STORE_REFUSED),
+                snapshot->last.message);
         else
             set(snapshot, step, CONDITION_BACKUP_ACCEPTED, true, "Accepted", "all that it needs is there");
         return true;
@@ -370,16 +373,17 @@ static void decide_untaken(
     int64_t age_ms = snapshot->now_ms - snapshot->last.start_ms;
     const char *error = str_empty(donor->send_error) ? "it does not say why" : donor->send_error;
     if (is_volume(snapshot) && donor->is_outdated)
-        fail_attempt(
-            snapshot, step, BACKUP_STORE_AGENT_OUTDATED, "the agent of %s is of an earlier version", donor->name);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_AGENT_OUTDATED),
+            "the agent of %s is of an earlier version", donor->name);
     else if (snapshot->last.received)
-        fail_attempt(snapshot, step, "DonorLost", "the agent of %s knows nothing of it any more", donor->name);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_DONOR_LOST),
+            "the agent of %s knows nothing of it any more", donor->name);
     else if (donor->impossible)
-        fail_attempt(snapshot, step, BACKUP_METHOD_IMPOSSIBLE, "%s", error);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_METHOD_IMPOSSIBLE), "%s", error);
     else if (donor->refused)
         fail_attempt(snapshot, step, "TaskRefused", "%s", error);
     else if (age_ms >= BACKUP_UNTAKEN_MS || age_ms < 0)
-        fail_attempt(snapshot, step, "TaskNotTaken", "%s", error);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_TASK_NOT_TAKEN), "%s", error);
     else if (!snapshot->secrets_known || !str_empty(snapshot->secrets_reason) || !snapshot->store_ready)
         again_in(step, BACKUP_RECHECK_MS);
     else {
@@ -425,16 +429,17 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
     const char *name = snapshot->last.donor;
     step->wants_store = is_volume(snapshot);
     if (!donor)
-        fail_attempt(snapshot, step, "DonorLost", "pod %s is gone", name);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_DONOR_LOST), "pod %s is gone", name);
     else if (!donor->heard && donor->silent_ms >= BACKUP_SILENCE_MS)
-        fail_attempt(snapshot, step, "DonorLost", "nothing was heard of %s for %d s", name, BACKUP_SILENCE_MS / 1000);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_DONOR_LOST), "nothing was heard of %s for %d s", name,
+            BACKUP_SILENCE_MS / 1000);
     else if (!donor->heard)
         again_in(step, BACKUP_SILENCE_MS - donor->silent_ms);
     else if (!str_eq(donor->process, snapshot->last.donor_process))
-        fail_attempt(snapshot, step, "DonorLost", "the agent of %s was started anew", name);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_DONOR_LOST), "the agent of %s was started anew", name);
     else if (closed_instead(snapshot, donor))
-        fail_attempt(snapshot, step, "DonorLost", "%s has become the primary, and was closed in its place",
-            closed_instead(snapshot, donor)->name);
+        fail_attempt(snapshot, step, attempt_reason_name(ATTEMPT_DONOR_LOST),
+            "%s has become the primary, and was closed in its place", closed_instead(snapshot, donor)->name);
     else if (str_eq(donor->report.id, snapshot->last.id))
         decide_reported(snapshot, step, donor);
     else
@@ -447,14 +452,21 @@ static void decide_running(const struct backup_snapshot *snapshot, struct backup
  * manifest after its folder was removed. */
 static bool may_write_again(const struct backup_snapshot *snapshot, const struct backup_attempt *attempt)
 {
-    static const char *const given_up[] = {
-        "DonorLost", "TaskNotTaken", "DeadlineExceeded", "Deleted", BACKUP_STORE_AGENT_OUTDATED};
     const struct backup_member *donor = backup_member_find(snapshot, attempt->donor);
     if (donor && donor->heard)
         return false;
-    for (size_t i = 0; i < ARRAY_LEN(given_up); i++) {
-        if (str_eq(attempt->reason, given_up[i]))
-            return true;
+    switch (attempt_reason_of(attempt->reason)) {
+    case ATTEMPT_DONOR_LOST:
+    case ATTEMPT_TASK_NOT_TAKEN:
+    case ATTEMPT_DEADLINE_EXCEEDED:
+    case ATTEMPT_DELETED:
+    case ATTEMPT_AGENT_OUTDATED:
+        return true;
+    case ATTEMPT_OTHER:
+    case ATTEMPT_STORE_REFUSED:
+    case ATTEMPT_METHOD_IMPOSSIBLE:
+    case ATTEMPT_REASON_COUNT:
+        break;
     }
     return false;
 }
@@ -639,8 +651,8 @@ static void decide_deleting(const struct backup_snapshot *snapshot, struct backu
         return;
     if (snapshot->last.phase == BACKUP_PHASE_RUNNING) {
         say(step, "it was deleted while it ran");
-        close_attempt(step, "Deleted", step->next.message);
-        fail_for_good(snapshot, step, "Deleted");
+        close_attempt(step, attempt_reason_name(ATTEMPT_DELETED), step->next.message);
+        fail_for_good(snapshot, step, attempt_reason_name(ATTEMPT_DELETED));
         return;
     }
     bool hopeless = snapshot->now_ms - snapshot->deleted_ms >= BACKUP_CLEAN_DELETED_MS;
@@ -682,8 +694,8 @@ static void decide_overdue(const struct backup_snapshot *snapshot, struct backup
     bool told = !before || strstr(text, before->message);
     say(step, "not done within %lld s: %s%s%s", (long long)snapshot->backup.deadline_seconds, text,
         told ? "" : "; the last attempt failed: ", told ? "" : before->message);
-    close_attempt(step, "DeadlineExceeded", step->next.message);
-    fail_for_good(snapshot, step, "DeadlineExceeded");
+    close_attempt(step, attempt_reason_name(ATTEMPT_DEADLINE_EXCEEDED), step->next.message);
+    fail_for_good(snapshot, step, attempt_reason_name(ATTEMPT_DEADLINE_EXCEEDED));
 }
 
 static void decide_invalid(const struct backup_snapshot *snapshot, struct backup_step *step)

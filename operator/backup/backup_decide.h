@@ -25,8 +25,6 @@
  * Secret has changed. */
 #define BACKUP_REFUSED_BASE_MS 60000
 #define BACKUP_REFUSED_MAX_MS 3600000
-#define BACKUP_METHOD_IMPOSSIBLE "MethodImpossible" /* the image lacks what the method takes: not tried again */
-#define BACKUP_STORE_REFUSED "StoreRefused"         /* reason of an attempt, as agents tell it */
 /* Secrets have no watch. */
 #define BACKUP_RECHECK_MS 15000
 /* What could not be done in the store is tried again after this time. */
