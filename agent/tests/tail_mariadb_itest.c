@@ -114,9 +114,9 @@ static void test_what_it_lacked_is_cut_off(void **state)
     member_give(rig, 2, replication_rig_replica(rig, 1));
     member_await(rig, 2, member_ready, "ready");
     member_await(rig, 1, has_made_accounts, "ready, with its accounts");
-    assert_true(member_sql(rig, 1, "INSERT INTO t.w VALUES (21)", NULL));
     await_mark(rig, 1);
     hold(rig, 0);
+    assert_true(member_sql(rig, 1, "INSERT INTO t.w VALUES (21)", NULL)); /* so the other one has all until then */
     hold(rig, 2);
     pid_t writer = member_hold_lock(rig, 1, "INSERT INTO t.w VALUES (22)", 1);
     member_await(rig, 1, has_waiting_commit, "waiting");
@@ -188,8 +188,8 @@ static void test_what_the_next_primary_had_is_taken_back(void **state)
     member_await(rig, 1, member_ready, "ready");
     await_mark(rig, 2);
     assert_true(member_sql(rig, 2, "SET GLOBAL innodb_flush_log_at_timeout = 2700", NULL));
+    kill(rig->members[2].rig->agent.inner, SIGSTOP); /* no heartbeat is before the two, or between them */
     hold_from(rig, 1, 2);
-    kill(rig->members[2].rig->agent.inner, SIGSTOP); /* no heartbeat between the two */
     pid_t first = log_without_an_end(rig, 2, "INSERT INTO t.w VALUES (31)", &position);
     _cleanup_(freep) char *of_first = xstrdup(position.buf);
     pid_t second = log_without_an_end(rig, 2, "INSERT INTO t.w VALUES (32)", &position);
