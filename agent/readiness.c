@@ -76,16 +76,20 @@ struct readiness readiness_startup(const struct instance_state *state, int64_t n
     return no("%s", phase_texts[phase]);
 }
 
+/* Both ends of it, once there is too little: what is free between them looks like enough. */
 static void say_floor(const struct instance_state *state, char *out, size_t size)
 {
     const struct volume_room *room = &state->room;
-    uint64_t floor = volume_room_rounded_mib(room->floor, room->bytes), enough = volume_room_enough(room);
+    unsigned long long least = volume_room_rounded_up_mib(room->floor, room->bytes);
+    unsigned long long enough = volume_room_rounded_up_mib(volume_room_enough(room), room->bytes);
 
     if (room->is_short && state->role.closed_for_room)
-        snprintf(out, size, ": closed for writes below %llu MiB, until %llu MiB are free", (unsigned long long)floor,
-            (unsigned long long)volume_room_rounded_mib(enough, room->bytes));
+        snprintf(out, size, ": closed for writes, which end below %llu MiB and open again at %llu MiB", least, enough);
+    else if (room->is_short)
+        snprintf(out, size, ": too little, which begins below %llu MiB and ends at %llu MiB", least, enough);
     else
-        snprintf(out, size, "; a primary is closed for writes below %llu MiB", (unsigned long long)floor);
+        snprintf(out, size, "; a primary is closed for writes below %llu MiB",
+            (unsigned long long)volume_room_rounded_mib(room->floor, room->bytes));
 }
 
 static void add_problems(const struct instance_state *state, struct agent_status *status)

@@ -104,9 +104,21 @@ bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short)
     return bytes && (is_short || free_bytes < VOLUME_FLOOR_MIN || free_bytes < bytes / 100 * VOLUME_WARN_PERCENT);
 }
 
+static uint64_t step_mib(uint64_t volume_bytes)
+{
+    return MAX_OF(volume_bytes / 256 / KM_MIB, 1ULL);
+}
+
 uint64_t volume_room_rounded_mib(uint64_t value_bytes, uint64_t volume_bytes)
 {
-    uint64_t step = MAX_OF(volume_bytes / 256 / KM_MIB, 1ULL);
+    uint64_t step = step_mib(volume_bytes);
 
     return value_bytes / KM_MIB / step * step;
+}
+
+uint64_t volume_room_rounded_up_mib(uint64_t value_bytes, uint64_t volume_bytes)
+{
+    uint64_t step = step_mib(volume_bytes);
+
+    return (value_bytes + step * KM_MIB - 1) / KM_MIB / step * step;
 }

@@ -67,7 +67,9 @@ bool volume_room_ends(const struct volume_room *room, uint64_t free_bytes, int64
 /* People should hear of it: it is short, or little more than the floor is free. False: there was no look. */
 bool volume_room_is_low(uint64_t free_bytes, uint64_t bytes, bool is_short);
 
-/* For a text: rounded such that it does not change with every row. */
+/* For a text: rounded down such that it does not change with every row. */
 uint64_t volume_room_rounded_mib(uint64_t value_bytes, uint64_t volume_bytes);
+/* Likewise rounded up: what is less is less in the text, too. */
+uint64_t volume_room_rounded_up_mib(uint64_t value_bytes, uint64_t volume_bytes);
 
 #endif

@@ -474,6 +474,42 @@ static void test_volume(void **unused)
     }
 }
 
+/* Between the level at which writes end and the one at which they open again both are told, whatever the steps of the
+ * text are. */
+static void test_volume_words(void **unused)
+{
+    static const struct {
+        uint64_t total_mib, floor_mib, free_mib;
+        bool is_short, closed;
+        const char *words;
+    } cases[] = {
+        {500, 64, 40, true, true,
+            "40 of 500 MiB of the data volume are free: closed for writes, which end below 64 MiB and open again at 80 MiB"},
+        {500, 64, 70, true, true,
+            "70 of 500 MiB of the data volume are free: closed for writes, which end below 64 MiB and open again at 80 MiB"},
+        {10240, 307, 370, true, true,
+            "360 of 10240 MiB of the data volume are free: closed for writes, which end below 320 MiB and open again at 400 MiB"},
+        {10240, 307, 370, true, false,
+            "360 of 10240 MiB of the data volume are free: too little, which begins below 320 MiB and ends at 400 MiB"},
+        {10240, 307, 400, false, false,
+            "400 of 10240 MiB of the data volume are free; a primary is closed for writes below 280 MiB"},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct instance_state state = healthy();
+        struct agent_status status = {0};
+        state.room.bytes = cases[i].total_mib * KM_MIB;
+        state.room.free_bytes = cases[i].free_mib * KM_MIB;
+        state.room.floor = cases[i].floor_mib * KM_MIB;
+        state.room.is_short = cases[i].is_short;
+        state.role.closed_for_room = cases[i].closed;
+        readiness_fill_status(&state, NOW, &status);
+        assert_int_equal(status.problem_count, 1);
+        assert_string_equal(status.problems[0].message, cases[i].words);
+    }
+}
+
 /* Two looks, of which the first took no time; times in ms, ages in s. */
 static void test_a_restart_is_seen_by_the_age(void **unused)
 {
@@ -525,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
         cmocka_unit_test(test_live_gives_up_only_on_a_long_hang),
         cmocka_unit_test(test_volume),
+        cmocka_unit_test(test_volume_words),
         cmocka_unit_test(test_a_pause_of_our_own_is_no_hang),
         cmocka_unit_test(test_a_look_that_is_due_is_no_start),
         cmocka_unit_test(test_a_restart_is_seen_by_the_age),

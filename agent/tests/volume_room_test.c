@@ -137,6 +137,9 @@ static void people_are_told_in_steps(void **state)
     UNUSED(state);
     assert_int_equal(volume_room_rounded_mib(63 * KM_MIB, 500 * KM_MIB), 63);
     assert_int_equal(volume_room_rounded_mib(4099 * KM_MIB, 1024 * GIB * KM_MIB), 4096);
+    assert_int_equal(volume_room_rounded_up_mib(63 * KM_MIB, 500 * KM_MIB), 63);
+    assert_int_equal(volume_room_rounded_up_mib(63 * KM_MIB + 1, 500 * KM_MIB), 64);
+    assert_int_equal(volume_room_rounded_up_mib(4097 * KM_MIB, 1024 * GIB * KM_MIB), 8192);
     assert_true(volume_room_is_low(63 * KM_MIB, 500 * KM_MIB, false));
     assert_true(volume_room_is_low(400 * KM_MIB, 10 * GIB * KM_MIB, false));
     assert_false(volume_room_is_low(600 * KM_MIB, 10 * GIB * KM_MIB, false));

@@ -23,7 +23,15 @@ static const char *volume_words(const struct cluster_member *member)
     return "";
 }
 
-/* The primary, where it is one of several. */
+/* It has little, and yet as much as a primary that is closed opens with again (agent/volume_room.h). */
+static bool has_enough(const struct cluster_member *member)
+{
+    uint64_t floor = member->agent->volume_floor_bytes;
+    return floor && member->agent->volume_free_bytes >= floor + floor / 4;
+}
+
+/* Of several one that has too little, and of such ones the primary: what is free on another one is no reason to be
+ * closed, and reads as if there were none. */
 static const struct cluster_member *find_short(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot), *found = NULL;
@@ -31,7 +39,9 @@ static const struct cluster_member *find_short(const struct cluster_snapshot *sn
         const struct cluster_member *member = &snapshot->members[i];
         if (!member_is_wanted(snapshot, member) || !member_has_problem(member, AGENT_PROBLEM_VOLUME_FULL))
             continue;
-        if (!found || member == primary)
+        bool is_shorter = found && has_enough(found) && !has_enough(member);
+        bool is_as_short = found && has_enough(found) == has_enough(member);
+        if (!found || is_shorter || (is_as_short && member == primary))
             found = member;
     }
     return found;
