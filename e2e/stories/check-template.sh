@@ -68,6 +68,7 @@ say "a new cluster whose pods the API server refuses"
 cluster new mariadb '  podTemplate: {spec: {priorityClassName: no-such}}
   storage: {resources: {requests: {storage: 1Gi}}}'
 wait_until 30 "the condition" condition_says myc new Accepted 'TemplateRefused: .*no-such'
+gone statefulset new-mysql || fail "it has a StatefulSet already"
 kn patch myc new --type=merge -p '{"spec":{"podTemplate":null}}' > /dev/null
 wait_ready new 1 180
 condition_is myc new Accepted True

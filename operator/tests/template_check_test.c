@@ -92,20 +92,85 @@ static void what_the_api_server_refuses_comes_to_no_member(void **state)
     operator_world_free(world);
 }
 
-/* Nobody is there to be harmed: it is made as it is wished, and told that its pods will not come. */
-static bool new_one_is_told(struct operator_world *world)
+/* ---- a new cluster ---- */
+
+/* What pods need is there, and nothing that would make them without what was misspelt. */
+static bool new_one_is_held_up(struct operator_world *world)
 {
-    return kube_api_double_get(world->api, PATH_STATEFUL_SET) &&
-        str_eq(world_condition(world, "Accepted"), "False/TemplateRefused");
+    if (!str_eq(world_condition(world, "Accepted"), "False/TemplateRefused") || !world_is_quiet(world, 150))
+        return false;
+    assert_null(kube_api_double_get(world->api, PATH_STATEFUL_SET));
+    assert_string_equal(world_condition(world, "Stalled"), "True/TemplateRefused");
+    assert_non_null(strstr(world_str(world, PATH_CLUSTER, "status.nextAction"), "correct the spec: podTemplate: "));
+    kube_api_double_clear_faults(world->api);
+    return true;
 }
 
-static void a_new_cluster_is_told_what_the_api_server_refuses(void **state)
+static bool is_made_corrected(struct operator_world *world)
+{
+    const json_t *set = kube_api_double_get(world->api, PATH_STATEFUL_SET);
+    assert_true(!set || str_eq(json_path_str(set, DISK, ""), "none"));
+    return set != NULL;
+}
+
+static void a_new_cluster_waits_for_a_template_that_is_taken(void **state)
 {
     UNUSED(state);
-    static const world_step_fn steps[] = {new_one_is_told, NULL};
+    static const world_step_fn steps[] = {new_one_is_held_up, select_disk, is_made_corrected, settled, NULL};
+    struct operator_world *world = operator_world_new();
+    refuse_dry_runs(world, 422);
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+/* It was no matter of the spec, and is asked again. */
+static void a_new_cluster_goes_on_when_the_limit_is_lifted(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {new_one_is_held_up, settled, NULL};
     struct operator_world *world = operator_world_new();
     refuse_dry_runs(world, 403);
-    world->kubernetes.is_held = true; /* its StatefulSet gets no pod */
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+static bool unanswered_is_told(struct operator_world *world)
+{
+    if (!strstr(world_str(world, PATH_CLUSTER, "status.nextAction"), "once the API server has said"))
+        return false;
+    assert_null(kube_api_double_get(world->api, PATH_STATEFUL_SET));
+    assert_string_equal(world_condition(world, "Accepted"), "True/Accepted");
+    kube_api_double_clear_faults(world->api);
+    return true;
+}
+
+static void a_new_cluster_waits_for_an_answer(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {unanswered_is_told, settled, NULL};
+    struct operator_world *world = operator_world_new();
+    refuse_dry_runs(world, 404);
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
+/* Without the right to ask nobody is held up: the words are those of the API server's authorizer. */
+static void a_new_cluster_is_made_unasked_without_the_right_to_ask(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {settled, NULL};
+    struct operator_world *world = operator_world_new();
+    kube_api_double_fault(world->api,
+        &(struct kube_api_fault){.method = "POST",
+            .path_prefix = "/api/v1/namespaces/ns1/pods",
+            .query = "dryRun",
+            .times = -1,
+            .kind = KUBE_API_FAULT_STATUS,
+            .status = 403,
+            .message = "User \"operator\" cannot create resource \"pods\" in API group \"\""});
     world_put_cluster(world, "");
     operator_world_run(world, steps);
     operator_world_free(world);
@@ -196,7 +261,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_api_server_refuses_comes_to_no_member),
-        cmocka_unit_test(a_new_cluster_is_told_what_the_api_server_refuses),
+        cmocka_unit_test(a_new_cluster_waits_for_a_template_that_is_taken),
+        cmocka_unit_test(a_new_cluster_goes_on_when_the_limit_is_lifted),
+        cmocka_unit_test(a_new_cluster_waits_for_an_answer),
+        cmocka_unit_test(a_new_cluster_is_made_unasked_without_the_right_to_ask),
         cmocka_unit_test(a_template_that_no_node_takes_waits_for_one),
         cmocka_unit_test(it_can_be_taken_back),
         cmocka_unit_test(a_question_without_an_answer_is_asked_again),

@@ -212,6 +212,14 @@ static bool may_report_later(const struct cluster_reconcile *reconcile)
     return reconcile->executed && !reconcile->context.error.kind && controller_has_due(reconcile->controller->runtime);
 }
 
+/* Likewise, and nobody else need wait: the answer is on its way, and brings the reconcile that goes on. One that does
+ * not come is told by the next, which has nothing to write. */
+static bool awaits_first_answer(const struct cluster_reconcile *reconcile)
+{
+    return reconcile->executed && !reconcile->context.error.kind && reconcile->decision.set_waits &&
+        str_empty(reconcile->decision.gate_reason);
+}
+
 int cluster_phase_agents(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
@@ -222,6 +230,8 @@ int cluster_phase_agents(void *arg)
         controller_enqueue(reconcile->controller->runtime, reconcile->context.key);
         return CLUSTER_PHASE_DONE;
     }
+    if (awaits_first_answer(reconcile))
+        return CLUSTER_PHASE_DONE;
     if (cluster_primary_is_about_to_change(&reconcile->snapshot)) {
         reconcile_again_in(&reconcile->context, CLUSTER_FAILOVER_REPORT_MS);
         return CLUSTER_PHASE_DONE;

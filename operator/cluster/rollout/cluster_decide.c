@@ -32,6 +32,8 @@ static void next_action(struct cluster_decision *decision, const char *text)
 static bool gate_holds(
     const struct cluster_decision *decision, const struct cluster_snapshot *snapshot, enum cluster_child child)
 {
+    if (child == CHILD_STATEFUL_SET && decision->set_waits)
+        return true;
     return decision->gate != GATE_OPEN && snapshot->children[child] &&
         (child == CHILD_CONFIG_MAP || child == CHILD_STATEFUL_SET);
 }
@@ -256,6 +258,17 @@ static void explain_gate(const struct cluster_snapshot *snapshot, struct cluster
     }
 }
 
+/* Before what members are to do: there are none. */
+static void explain_set(struct cluster_decision *decision)
+{
+    if (!decision->set_waits)
+        return;
+    _cleanup_(freep) char *text = str_empty(decision->gate_reason)
+        ? xstrdup("make the StatefulSet, once the API server has said whether it takes a pod of it")
+        : xasprintf("make the StatefulSet; blocked: %s", decision->gate_message);
+    next_action(decision, text);
+}
+
 static void explain_agent_turn(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     if (str_empty(snapshot->agent_turn.waits_for))
@@ -303,6 +316,7 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
         memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
     }
     cluster_intend(snapshot, ret->roll.step == ROLL_SWITCHOVER, &ret->intent);
+    explain_set(ret);
     next_action(ret, ret->intent.next_action);
 }
 

@@ -12,7 +12,8 @@
  *   4. when nothing of 1 is left to do: the next step of a roll
  * A changed runtime (image, my.cnf, user) or pod template of a cluster with ready members is tried first
  * (cluster_gate.h): until that went well neither ConfigMap nor StatefulSet is touched, so a my.cnf that the server
- * rejects, an image that cannot be pulled or a template that no node takes never reaches a running member.
+ * rejects, an image that cannot be pulled or a template that no node takes never reaches a running member. The first
+ * StatefulSet of a new cluster is made once the API server takes a pod of its template.
  * After that servers are given the my.cnf while they run; the caller does that, when the children are as wanted
  * (cluster_may_give_mycnf).
  */
@@ -37,10 +38,11 @@ struct cluster_decision {
     struct plan *plan;             /* owned; never NULL */
     uint64_t desired[CHILD_COUNT]; /* hash of the manifests, 0: not computed */
     enum cluster_gate gate;
-    /* With an open gate: what the API server says of the members' pods while there are none; "" nothing. */
+    /* With an open gate: what the API server says against the members' pods while there are none; "" nothing. */
     char gate_reason[KUBE_CONDITION_REASON_MAX];
     char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
     bool asks_template;                     /* the API server is to be asked about the template */
+    bool set_waits;                         /* no StatefulSet is made yet: it has not answered, or refuses */
     bool asks_before;                       /* what the members run is to be stored */
     bool asks_preview;                      /* desired_check_asked is to be asked about my.cnf */
     int64_t gate_again_ms;                  /* the check pod's time: look again then, 0: no need */

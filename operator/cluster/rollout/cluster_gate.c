@@ -165,6 +165,13 @@ static bool is_refused(enum template_verdict verdict, bool nobody)
     return verdict == TEMPLATE_REFUSED || (verdict == TEMPLATE_OVER_QUOTA && nobody);
 }
 
+/* A database that was made is led on, whoever has deleted its StatefulSet. */
+static bool set_waits(const struct cluster_snapshot *snapshot, enum template_verdict verdict)
+{
+    bool is_new = !snapshot->stateful_set && !snapshot->last.roles.initialized;
+    return is_new && (verdict == TEMPLATE_UNKNOWN || verdict == TEMPLATE_REFUSED);
+}
+
 /* ---- both ---- */
 
 bool cluster_check_words(const struct cluster_snapshot *snapshot, char *ret, size_t size)
@@ -240,6 +247,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     enum template_verdict verdict = is_asked ? template_verdict(snapshot) : TEMPLATE_TAKEN;
     decision->gate = is_guarded ? GATE_CHECKING : GATE_OPEN;
     decision->asks_template = is_asked;
+    decision->set_waits = set_waits(snapshot, verdict);
     if (is_guarded && is_refused(verdict, nobody))
         refuse(decision, "TemplateRefused", prefix, snapshot->template_answer.message);
     else if (is_refused(verdict, nobody))

@@ -9,7 +9,10 @@
  * the servers can take up while they run is only looked at; for all else the server is also started there
  * (enum check_kind). A value that looked so, and that a running server then refuses, is tried by a start before the
  * first of them is restarted.
- * Where no member is ready there is nobody to harm: what the API server refuses is told then, and holds up nothing.
+ * Where no member is ready there is nobody to harm: what the API server refuses is told then, and holds up nothing but
+ * the first StatefulSet of a new cluster. That one waits for the answer, too: an API server drops the unknown fields of
+ * a StatefulSet's template without a word, and its pods would run without what was misspelt. A quota, which is no
+ * matter of the template, does not hold it up: its controller tries again by itself.
  */
 #ifndef KM_CLUSTER_GATE_H
 #define KM_CLUSTER_GATE_H
@@ -21,8 +24,8 @@
 /* Until it is news that no scheduler has said anything, or that its containers have not started. */
 #define CHECK_START_MS 60000
 
-/* Fills gate, its reason and message, asks_template, asks_before and gate_again_ms; the check pod goes into the plan.
- */
+/* Fills gate, its reason and message, asks_template, set_waits, asks_before and gate_again_ms; the check pod goes into
+ * the plan. */
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 
 /* What the check pod for what is wanted says of values although it takes them, "" nothing; false: it has not ended

@@ -258,6 +258,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
+    else if (decision->set_waits)
+        set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the API server is asked about its pods");
     else
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is in force%s%s",
             *report->status->mycnf_adjusted ? "; the server changes values of my.cnf: " : "",
@@ -604,6 +606,8 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
             snapshot->message, rest);
     else if (!str_empty(snapshot->reason))
         put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
+    else if (report->decision->set_waits && !str_empty(report->decision->gate_reason))
+        put_text(out, size, "correct the spec: %s", report->decision->gate_message);
     else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
         put_text(out, size, "make Secret %s in namespace %s with the password as key %s", cluster->password_secret_name,
             snapshot->ns, cluster->password_secret_key);
