@@ -25,6 +25,7 @@
 #include "operator/cluster/status/cluster_report_waits.h"
 #include "operator/cluster/status/cluster_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
+#include "operator/cluster/status/first_start.h"
 
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
@@ -244,6 +245,7 @@ static void set_accepted(struct report *report)
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_decision *decision = report->decision;
     char text[CLUSTER_MESSAGE_MAX];
+    struct first_start first;
     if (!str_empty(snapshot->reason))
         set(report, CONDITION_ACCEPTED, false, snapshot->reason, "%s", snapshot->message);
     else if (!str_empty(decision->gate_reason))
@@ -252,6 +254,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, refused_object(report), "%s", report->outcome->error->message);
     else if (user_password_problem(snapshot, text, sizeof(text)))
         set(report, CONDITION_ACCEPTED, false, reason_name(REASON_SECRET_MISSING), "%s", text);
+    else if (first_start_fails(snapshot, &first))
+        set(report, CONDITION_ACCEPTED, false, first.reason, "%s", first.message);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
     else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)
@@ -634,10 +638,13 @@ static bool say_what_is_to_do(struct report *report)
     struct cluster_status *status = report->status;
     const char *own = snapshot->last.roles.initialized ? report->decision->intent.next_action : "";
     char remedy[sizeof(status->next_action)];
+    struct first_start first;
     if (snapshot->cluster.paused || snapshot->final.deleting)
         return false;
     if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
+    else if (first_start_fails(snapshot, &first))
+        put_text(status->next_action, sizeof(status->next_action), "%s", first.remedy);
     else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
@@ -649,13 +656,25 @@ static bool say_what_is_to_do(struct report *report)
     return true;
 }
 
+/* Of a cluster that has never served: what is known of the member tells more than that it has not been heard. */
+static bool says_more(struct report *report, const struct cluster_member *unready)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    return unready && unready->pod && !str_empty(unready->pod->problem_reason) && snapshot->usable &&
+        !snapshot->cluster.paused && !snapshot->final.deleting && !snapshot->last.roles.initialized;
+}
+
 /* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
 static void say_what_is_awaited(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
     char message[MEMBER_MESSAGE_SIZE], remedy[256];
-    if (say_what_is_to_do(report) || !str_empty(status->next_action))
+    if (say_what_is_to_do(report))
+        return;
+    if (says_more(report, unready))
+        status->next_action[0] = '\0';
+    if (!str_empty(status->next_action))
         return;
     if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
         put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",

@@ -35,10 +35,11 @@ static bool was_applied(const struct view *view)
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
 static bool is_applied(const struct view *view)
 {
-    if (kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK))
+    bool is_accepted = kube_conditions_is_true(view->conditions, CONDITION_ACCEPTED);
+    if (kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK) ||
+        (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
         return false;
-    bool goes_on = view->decision->rolling || view->decision->taking_up ||
-        !kube_conditions_is_true(view->conditions, CONDITION_ACCEPTED);
+    bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted;
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
 }
 

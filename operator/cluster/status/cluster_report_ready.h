@@ -4,8 +4,9 @@
  *
  * Ready: the primary takes writes, by its own word, and this generation is applied: its objects are as wanted, and its
  * roll has gone through. A later roll, for another agent image or MysqlConfig, changes nothing about that. A hibernated
- * cluster is Ready; a paused one as long as its primary takes writes. While the primary's agent is not heard, or an
- * epoch is being written, it stays as it was.
+ * cluster is Ready; a paused one as long as its primary takes writes. One that has never served says why its spec is
+ * not accepted, if it is not: nothing else was ever in force. While the primary's agent is not heard, or an epoch is
+ * being written, it stays as it was.
  *
  * What is not Ready is either Stalled, where nothing goes on before somebody changes something, or Reconciling. Only a
  * paused cluster is neither: nothing is done about it, by wish.

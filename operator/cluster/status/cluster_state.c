@@ -9,6 +9,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/restore_state.h"
 #include "operator/cluster/status/cluster_trouble.h"
+#include "operator/cluster/status/first_start.h"
 
 /* It gets its data, and nothing that is known keeps it from that. */
 static bool gets_its_data(const struct cluster_member *member)
@@ -49,8 +50,10 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
         return CLUSTER_STATE_OFFLINE;
     if (restore_is_under_way(snapshot) || in_place_holds(snapshot))
         return CLUSTER_STATE_RESTORING;
+    struct first_start first;
     if (!snapshot->last.roles.initialized)
-        return seeding > 0 || running > 0 ? CLUSTER_STATE_CLONING : CLUSTER_STATE_INCOMPLETE;
+        return (seeding > 0 || running > 0) && !first_start_fails(snapshot, &first) ? CLUSTER_STATE_CLONING
+                                                                                    : CLUSTER_STATE_INCOMPLETE;
     if (cluster_data_is_lost(snapshot))
         return CLUSTER_STATE_LOST;
     if (primary && member_is_open(snapshot, primary)) {

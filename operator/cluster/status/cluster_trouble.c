@@ -10,6 +10,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
+#include "operator/cluster/status/mycnf_blame.h"
 
 static const char *pod_reason(const struct cluster_member *member)
 {
@@ -21,12 +22,20 @@ static bool is_refused(const struct cluster_member *member)
     return !member->pod && !str_empty(member->refused);
 }
 
+/* The agent's words: server_binary.c, datadir.c. */
+bool pod_blames_image(const struct pod_object *pod)
+{
+    return !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT) &&
+        (strstr(pod->problem_message, "this image holds ") || strstr(pod->problem_message, "the image holds "));
+}
+
 enum trouble_rank member_trouble_rank(const struct cluster_member *member)
 {
     const char *reason = pod_reason(member);
     if (cluster_member_is_ready(member))
         return TROUBLE_NONE;
-    if (is_refused(member) || pod_reason_is_image(reason) || pod_reason_is_container(reason))
+    if (is_refused(member) || pod_reason_is_image(reason) || pod_reason_is_container(reason) ||
+        member_refuses_mycnf(member) || (member->pod && pod_blames_image(member->pod)))
         return TROUBLE_BY_USER;
     if (!str_empty(reason))
         return TROUBLE_ENDED;
@@ -113,6 +122,27 @@ static bool is_ours(const char *container)
     return str_eq(container, CONTAINER_INIT) || str_eq(container, CONTAINER_MYSQL) || str_eq(container, CONTAINER_AGENT);
 }
 
+void member_image_field(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    const char *container = member->pod->problem_container;
+    if (str_eq(container, CONTAINER_INJECT) && !snapshot->config.image_agent)
+        snprintf(out, size, "--agent-image of the operator");
+    else if (str_eq(container, CONTAINER_INJECT))
+        config_field_name(&snapshot->cluster, "images.agent", out, size);
+    else if (is_ours(container))
+        config_field_name(&snapshot->cluster, "images.mysql", out, size);
+    else
+        snprintf(out, size, "the image of container %s in the podTemplate", container);
+}
+
+static const char *image_named(const struct cluster_snapshot *snapshot, const char *container)
+{
+    if (str_eq(container, CONTAINER_INJECT))
+        return snapshot->config.image_agent;
+    return is_ours(container) ? snapshot->config.image_mysql : NULL;
+}
+
 static void remedy_image(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
@@ -123,19 +153,32 @@ static void remedy_image(
             snapshot->default_agent_image);
         return;
     }
-    const char *image = NULL;
-    if (str_eq(pod->problem_container, CONTAINER_INJECT)) {
-        config_field_name(&snapshot->cluster, "images.agent", field, sizeof(field));
-        image = snapshot->config.image_agent;
-    } else if (is_ours(pod->problem_container)) {
-        config_field_name(&snapshot->cluster, "images.mysql", field, sizeof(field));
-        image = snapshot->config.image_mysql;
-    } else
-        snprintf(field, sizeof(field), "the image of container %s in the podTemplate", pod->problem_container);
+    const char *image = image_named(snapshot, pod->problem_container);
+    member_image_field(snapshot, member, field, sizeof(field));
     snprintf(out, size,
         "set %s to an image that can be pulled%s%s%s, or let the nodes reach its registry "
         "(imagePullSecrets, where it asks for an account)",
         field, image ? " (now " : "", image ? image : "", image ? ")" : "");
+}
+
+static void remedy_other_image(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    char field[CONFIG_FIELD_SIZE];
+    const char *image = image_named(snapshot, member->pod->problem_container);
+    member_image_field(snapshot, member, field, sizeof(field));
+    snprintf(out, size, "set %s to an image with a server that fits%s%s%s", field, image ? " (now " : "",
+        image ? image : "", image ? ")" : "");
+}
+
+static bool remedy_mycnf(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    char options[256];
+    if (!mycnf_blame(snapshot, member->pod->problem_message, options, sizeof(options)))
+        return false;
+    snprintf(out, size, "correct %s", options);
+    return true;
 }
 
 /* The server's memory is what spec.mycnf lets it use; `init` runs one as well. */
@@ -172,6 +215,10 @@ static bool say_remedy(
             out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, "the cluster", remedy, sizeof(remedy)));
     } else if (pod_reason_is_image(pod_reason(member)))
         remedy_image(snapshot, member, out, size);
+    else if (member_refuses_mycnf(member))
+        return remedy_mycnf(snapshot, member, out, size);
+    else if (pod && pod_blames_image(pod))
+        remedy_other_image(snapshot, member, out, size);
     else if (pod_reason_is_container(pod_reason(member)))
         snprintf(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);

@@ -16,7 +16,7 @@ enum trouble_rank {
     TROUBLE_STARTING, /* nothing is known to be wrong */
     TROUBLE_TOLD,     /* its agent says what is wrong */
     TROUBLE_ENDED,    /* a container ended, or its pod finds no node */
-    TROUBLE_BY_USER,  /* an image, a container that cannot be made, a pod that is refused: only a change helps */
+    TROUBLE_BY_USER,  /* image, my.cnf, a container that cannot be made, a pod that is refused: only a change helps */
 };
 
 enum trouble_rank member_trouble_rank(const struct cluster_member *member);
@@ -24,6 +24,11 @@ enum trouble_rank member_trouble_rank(const struct cluster_member *member);
 const char *member_trouble_reason(const struct cluster_member *member);
 /* For people: reason, the field to blame as far as that can be told, and the words. "": it starts. */
 void member_trouble_text(const struct cluster_member *member, char *out, size_t size);
+/* Its container `init` says that the image is not one that the member can be run with. */
+bool pod_blames_image(const struct pod_object *pod);
+/* Which field names the image of its container that is at fault: "spec.config.spec.images.mysql". */
+void member_image_field(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size);
 /* It is not about to become ready by itself; a seed that failed is tried again. */
 bool member_is_stuck(const struct cluster_member *member);
 /* It never comes up by itself: its pod is refused, whoever else goes; or it never had the memory that it needs, several

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/first_start.h"
+
+#include "common/json.h"
+#include "operator/cluster/desired/desired.h"
+#include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/pod_reason.h"
+#include "operator/cluster/status/cluster_trouble.h"
+#include "operator/cluster/status/mycnf_blame.h"
+
+#define IMAGE_NOT_PULLED "ImagePullFailed"
+
+static bool is_of(const struct pod_object *pod, const char *container)
+{
+    return str_eq(pod->problem_container, container);
+}
+
+/* ---- images ---- */
+
+/* What a registry answers, in the kubelet's words; or the kubelet, before it asks. */
+static bool is_answer(const char *words)
+{
+    static const char *const answers[] = {"not found", "manifest unknown", "does not exist", "denied", "nauthorized",
+        "authentication required", "authorization failed", "no match for platform", "no matching manifest",
+        "invalid reference format"};
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        if (strstr(words, answers[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Kubelets before 1.31 say while they wait that they wait, and not why: what was known stays. */
+static bool was_answered(const struct cluster_snapshot *snapshot, const char *words)
+{
+    const struct kube_condition *accepted = kube_conditions_find(&snapshot->last.conditions, CONDITION_ACCEPTED);
+    bool says_why = strstr(words, ": ") != NULL;
+    return !says_why && accepted && str_eq(accepted->reason, IMAGE_NOT_PULLED) &&
+        accepted->observed_generation == snapshot->generation;
+}
+
+static bool is_not_pulled(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    const char *reason = pod->problem_reason, *words = pod->problem_message;
+    if (!pod_reason_is_image(reason))
+        return false;
+    return str_eq(reason, "InvalidImageName") || str_eq(reason, "ErrImageNeverPull") || is_answer(words) ||
+        was_answered(snapshot, words);
+}
+
+static void say_image(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
+{
+    char field[DERIVED_NAME_SIZE + 96];
+    member_image_field(snapshot, member, field, sizeof(field));
+    snprintf(ret->message, sizeof(ret->message), "%s: %s", field, member->pod->problem_message);
+}
+
+/* ---- what `init` and the server say ---- */
+
+/* Of the kind of trouble that a second or a third attempt does not end. */
+static bool has_ended_for_good(const struct pod_object *pod)
+{
+    return pod->most_ends >= ROLL_ENDS_MAX;
+}
+
+static bool is_of_our_start(const struct pod_object *pod)
+{
+    return is_of(pod, CONTAINER_INJECT) || is_of(pod, CONTAINER_INIT) || is_of(pod, CONTAINER_MYSQL);
+}
+
+static bool holds_no_server(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    UNUSED(snapshot);
+    return pod_blames_image(pod);
+}
+
+static bool takes_too_much_memory(const struct pod_object *pod)
+{
+    return is_of(pod, CONTAINER_MYSQL) && pod_reason_is_memory(pod->problem_reason) && has_ended_for_good(pod);
+}
+
+static bool blames_mycnf(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    char options[256];
+    bool is_of_init = !pod->initialized && is_of(pod, CONTAINER_INIT) && strstr(pod->problem_message, "my.cnf");
+    return is_of_init || takes_too_much_memory(pod) ||
+        (is_of(pod, CONTAINER_MYSQL) && has_ended_for_good(pod) &&
+            mycnf_blame(snapshot, pod->problem_message, options, sizeof(options)));
+}
+
+static void say_mycnf(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
+{
+    char options[256];
+    bool is_named = mycnf_blame(snapshot, member->pod->problem_message, options, sizeof(options));
+    const char *field = is_named ? options : "spec.mycnf", *words = member->pod->problem_message;
+    if (takes_too_much_memory(member->pod))
+        words = "the server takes more memory at its start than its container may have (resources.limits.memory)";
+    else
+        snprintf(ret->remedy, sizeof(ret->remedy), "correct %s: %s: %s", field, member->name, words);
+    snprintf(ret->message, sizeof(ret->message), "%s: %s", field, words);
+}
+
+static bool does_not_start(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    UNUSED(snapshot);
+    return is_of_our_start(pod) && has_ended_for_good(pod) && !str_empty(pod->problem_message);
+}
+
+static void say_words(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
+{
+    UNUSED(snapshot);
+    const struct pod_object *pod = member->pod;
+    snprintf(ret->message, sizeof(ret->message), "%s, container %s: %s", member->name, pod->problem_container,
+        pod->problem_message);
+    snprintf(ret->remedy, sizeof(ret->remedy), "correct what keeps %s from starting: container %s: %s", member->name,
+        pod->problem_container, pod->problem_message);
+}
+
+/* ---- the rules ---- */
+
+/* The first that holds. say: leaves the remedy empty where cluster_trouble.h knows it. */
+static const struct {
+    const char *reason;
+    bool (*holds)(const struct cluster_snapshot *snapshot, const struct pod_object *pod);
+    void (*say)(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret);
+} rules[] = {
+    {IMAGE_NOT_PULLED, is_not_pulled, say_image},
+    {"ImageRejected", holds_no_server, say_image},
+    {"MycnfRejected", blames_mycnf, say_mycnf},
+    {"ServerNotStarted", does_not_start, say_words},
+};
+
+/* Its pod is of what is wanted now, and says something. */
+static bool speaks_for_the_spec(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    return pod && !pod->object.deleting && !cluster_member_is_ready(member) && !str_empty(pod->problem_reason) &&
+        member_is_wanted(snapshot, member) && member_has_newest_template(snapshot, member);
+}
+
+static bool judge(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        if (!rules[i].holds(snapshot, member->pod))
+            continue;
+        *ret = (struct first_start){.reason = rules[i].reason};
+        rules[i].say(snapshot, member, ret);
+        if (str_empty(ret->remedy) && !member_trouble_remedy(snapshot, member, ret->remedy, sizeof(ret->remedy)))
+            snprintf(ret->remedy, sizeof(ret->remedy), "correct %s", ret->message);
+        return true;
+    }
+    return false;
+}
+
+/* What the pods were started with last. After a correction it is not yet. */
+static bool has_wanted_config(const struct cluster_snapshot *snapshot)
+{
+    _cleanup_(json_decrefp) json_t *wanted = desired_child(snapshot, CHILD_CONFIG_MAP);
+    return snapshot->memory[CHILD_CONFIG_MAP].desired == json_hash(wanted);
+}
+
+bool first_start_fails(const struct cluster_snapshot *snapshot, struct first_start *ret)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    bool is_of_now = set && set->observed_generation >= set->object.generation;
+    if (snapshot->last.roles.initialized || !is_of_now || !snapshot->usable || snapshot->cluster.paused ||
+        snapshot->final.deleting)
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (speaks_for_the_spec(snapshot, member) && judge(snapshot, member, ret))
+            return has_wanted_config(snapshot);
+    }
+    return false;
+}
