@@ -47,6 +47,16 @@ held null
 wait_until 8 "the next pod" eval '[[ $(field pod db-mysql-0 .metadata.uid) =~ . && $(field pod db-mysql-0 .metadata.uid) != "$old" ]]'
 wait_ready db 1
 
+say "deleted alone and applied again: it goes on with what is there"
+old=$(field pod db-mysql-0 .metadata.uid)
+passwords=$(field secret db-mysql-accounts .data)
+kn delete myc db --cascade=orphan > /dev/null
+cluster db mariadb
+wait_ready db 1
+expect_eq "pod" "$(field pod db-mysql-0 .metadata.uid)" "$old"
+expect_eq "passwords" "$(field secret db-mysql-accounts .data)" "$passwords"
+expect_eq "owner of the StatefulSet" "$(field sts db-mysql '.metadata.ownerReferences[0].uid')" "$(field myc db .metadata.uid)"
+
 say "what people add themselves stays"
 kn annotate svc db-mysql-primary mine=kept > /dev/null
 sleep 2

@@ -258,6 +258,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->config_digest = hash64(ret->config_digest, accounts.data, accounts.len);
     ret->archive_digest = archive_digest(status);
     ret->archives = archives(spec, status);
+    ret->is_managed = json_slice_str_eq(json_slice_member(meta.labels, LABEL_MANAGED_BY), LABEL_MANAGED_BY_US);
     ret->drills = drills(spec, status);
     scan_finalizers(object, ret);
     return &ret->object;

@@ -48,6 +48,7 @@ struct custom_object {
     const char *roll_again;                       /* likewise ANNOTATION_ROLL_AGAIN */
     const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
+    bool is_managed;                              /* MysqlTerminal: label LABEL_MANAGED_BY is ours */
     const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
     const char *phase;                            /* MysqlBackup: status.phase, "" if none */
     const char *donor;                            /* MysqlBackup: status.donor */

@@ -32,6 +32,43 @@ enum ownership ownership_of(const json_t *live, const json_t *metadata)
                                                                                   : OWNERSHIP_FOREIGN;
 }
 
+static bool has_labels(const json_t *live, const json_t *metadata)
+{
+    const json_t *wanted = json_object_get(metadata, "labels"), *labels = json_path(live, "metadata.labels");
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value) {
+        if (!json_equal(json_object_get(labels, name), value))
+            return false;
+    }
+    return json_object_size(wanted) > 0;
+}
+
+static bool is_written_by(const json_t *live, const char *manager)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(json_path(live, "metadata.managedFields"), i, entry) {
+        if (str_eq(json_path_str(entry, "manager", ""), manager))
+            return true;
+    }
+    return false;
+}
+
+bool ownership_is_orphan(const json_t *live, const json_t *metadata, const char *manager)
+{
+    bool is_free = json_array_size(json_path(live, "metadata.ownerReferences")) == 0 &&
+        !json_path(live, "metadata.deletionTimestamp");
+    return is_free && has_labels(live, metadata) && is_written_by(live, manager);
+}
+
+json_t *ownership_adoption(const json_t *live, const json_t *metadata)
+{
+    return json_build("{s:s, s:s, s:O}", "uid", json_path_str(live, "metadata.uid", ""), "resourceVersion",
+        json_path_str(live, "metadata.resourceVersion", ""), "ownerReferences",
+        json_object_get(metadata, "ownerReferences"));
+}
+
 int ownership_check(const json_t *live, const json_t *metadata, struct error *err)
 {
     switch (ownership_of(live, metadata)) {

@@ -24,6 +24,7 @@ static const char *const verb_names[] = {
     [PLAN_PATCH] = "patch",
     [PLAN_DELETE] = "delete",
     [PLAN_CREATE] = "create",
+    [PLAN_ADOPT] = "adopt",
 };
 
 const char *plan_kind_name(enum plan_kind kind)
@@ -111,6 +112,11 @@ void plan_add_apply(struct plan *plan, enum plan_kind kind, const char *uid, jso
 void plan_add_create(struct plan *plan, enum plan_kind kind, json_t *body, const char *why)
 {
     add_body(plan, PLAN_CREATE, kind, NULL, body, why);
+}
+
+void plan_add_adopt(struct plan *plan, enum plan_kind kind, json_t *body, const char *why)
+{
+    add_body(plan, PLAN_ADOPT, kind, NULL, body, why);
 }
 
 void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid,

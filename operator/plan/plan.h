@@ -6,6 +6,11 @@
  * stage are independent of each other, a stage starts when all actions before it succeeded that it waits for. Nothing
  * in a plan waits for the world: what needs waiting is a further reconcile, which looks again. So a crash between any
  * two actions is harmless (I10).
+ *
+ * Orphans (ownership.h) are adopted, by PLAN_ADOPT, where the plan says so, and nowhere else. They keep what they hold;
+ * what is to be changed in them is a later apply's matter, with all that stands before it. That somebody may have
+ * planted them is the plan's to judge: those of a cluster are taken over together with an orphaned StatefulSet, or not
+ * at all (cluster_decide.h).
  */
 #ifndef KM_PLAN_H
 #define KM_PLAN_H
@@ -39,6 +44,7 @@ enum plan_verb {
     PLAN_PATCH,  /* merge patch of an object that we do not apply (volume claims) */
     PLAN_DELETE, /* with a UID precondition */
     PLAN_CREATE, /* of body, unless something of its name is there: whatever that is, it is left as it is */
+    PLAN_ADOPT,  /* an orphan gets body's ownerReferences, and nothing else; body: metadata with labels and those */
 };
 
 struct plan_action {
@@ -76,6 +82,7 @@ void plan_next_stage(struct plan *plan);
 /* uid, why may be NULL. body is stolen. More than PLAN_ACTIONS_MAX is a bug and aborts. */
 void plan_add_apply(struct plan *plan, enum plan_kind kind, const char *uid, json_t *body, const char *why);
 void plan_add_create(struct plan *plan, enum plan_kind kind, json_t *body, const char *why);
+void plan_add_adopt(struct plan *plan, enum plan_kind kind, json_t *body, const char *why);
 void plan_add_patch(struct plan *plan, enum plan_kind kind, const char *ns, const char *name, const char *uid,
     json_t *body, const char *why);
 void plan_add_delete(

@@ -275,6 +275,37 @@ static void create_begin(struct step *step)
     kube_get(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, on_sought, step);
 }
 
+static void on_orphan_read(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct step *step = arg;
+    const struct plan_action *action = step->action;
+    const struct plan_targets *targets = step->run->targets;
+    const json_t *metadata = json_object_get(action->body, "metadata");
+    struct error problem = ERROR_INIT;
+    if (err && err->kind == ERROR_NOT_FOUND) {
+        error_set(&problem, ERROR_CONFLICT, "it was there and is gone");
+        step_fail(step, &problem);
+    } else if (err)
+        step_fail(step, err);
+    else if (ownership_is_orphan(answer->object, metadata, kube_client_field_manager(targets->client))) {
+        _cleanup_(json_decrefp) json_t *patch =
+            json_build("{s:o}", "metadata", ownership_adoption(answer->object, metadata));
+        tell(action);
+        kube_patch(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, NULL,
+            KUBE_PATCH_MERGE, patch, on_written, step);
+    } else if (ownership_check(answer->object, metadata, &problem) < 0)
+        step_fail(step, &problem);
+    else
+        on_written(step, answer, NULL);
+}
+
+static void adopt_begin(struct step *step)
+{
+    const struct plan_targets *targets = step->run->targets;
+    const struct plan_action *action = step->action;
+    kube_get(targets->client, targets->kinds[action->kind].resource, action->ns, action->name, on_orphan_read, step);
+}
+
 static void patch_begin(struct step *step)
 {
     const struct plan_targets *targets = step->run->targets;
@@ -297,6 +328,7 @@ static void (*const begin_verb[])(struct step *) = {
     [PLAN_PATCH] = patch_begin,
     [PLAN_DELETE] = delete_begin,
     [PLAN_CREATE] = create_begin,
+    [PLAN_ADOPT] = adopt_begin,
 };
 
 static void action_begin(struct run *run, const struct plan_action *action)
@@ -304,7 +336,7 @@ static void action_begin(struct run *run, const struct plan_action *action)
     struct step *step = xnew(struct step);
     step->run = run;
     step->action = action;
-    if (action->verb != PLAN_CREATE)
+    if (action->verb != PLAN_CREATE && action->verb != PLAN_ADOPT)
         tell(action);
     begin_verb[action->verb](step);
 }

@@ -14,6 +14,9 @@
  * costs two requests more, once in an object's life. An apply that is refused as invalid because of what somebody else
  * has written beside ours, as a port of the same name, takes that away and is tried again, once.
  *
+ * An adoption is a GET and a patch under the version that was read: who has been faster, or has changed it meanwhile,
+ * is met by the next plan. What is no orphan is answered as an apply onto it would be.
+ *
  * A create is preceded by a GET: a quota refuses a POST before the API server finds out that the object exists. What it
  * makes does not go into the informer.
  */

@@ -110,17 +110,19 @@ static json_t *changes(const json_t *held, const json_t *wanted)
     return patch;
 }
 
-static void change(struct object *object, const json_t *live)
+/* adoption: metadata that makes it ours; NULL: it is. */
+static void change(struct object *object, const json_t *live, json_t *adoption)
 {
     struct pass *pass = object->pass;
     const char *uid = json_path_str(live, "metadata.uid", NULL);
     _cleanup_(json_decrefp) json_t *data = changes(json_object_get(live, "data"), object->wanted);
-    if (json_object_size(data) == 0) {
+    if (json_object_size(data) == 0 && !adoption) {
         object->is_there = true;
         object_end(object, NULL);
         return;
     }
-    json_t *patch = json_build("{s:{s:s}, s:O}", "metadata", "uid", uid, "data", data);
+    json_t *patch = json_build("{s:O}", "data", data);
+    json_put(patch, "metadata", adoption ? json_incref(adoption) : json_build("{s:s}", "uid", uid));
     kube_patch(
         pass->client, object->resource, pass->ns, object->name, NULL, KUBE_PATCH_MERGE, patch, on_written, object);
     json_decref(patch);
@@ -143,6 +145,11 @@ static void meet_other(struct object *object, const struct error *whose)
     object_end(object, is_missed && whose->kind != ERROR_EXISTS ? whose : NULL);
 }
 
+static bool is_orphan(const struct object *object, const json_t *live)
+{
+    return ownership_is_orphan(live, object->pass->metadata, kube_client_field_manager(object->pass->client));
+}
+
 static void on_read(void *arg, const struct kube_answer *answer, const struct error *err)
 {
     struct object *object = arg;
@@ -151,7 +158,10 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
         create(object);
     else if (err)
         object_end(object, err->kind == ERROR_NOT_FOUND ? NULL : err);
-    else if (ownership_check(answer->object, object->pass->metadata, &whose) < 0)
+    else if (object->wanted && !object->keep && is_orphan(object, answer->object)) {
+        _cleanup_(json_decrefp) json_t *adoption = ownership_adoption(answer->object, object->pass->metadata);
+        change(object, answer->object, adoption);
+    } else if (ownership_check(answer->object, object->pass->metadata, &whose) < 0)
         meet_other(object, &whose);
     else if (object->keep || object->wanted == NULL) {
         object->is_there = object->keep;
@@ -160,7 +170,7 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
         else
             drop(object, answer->object);
     } else
-        change(object, answer->object);
+        change(object, answer->object, NULL);
 }
 
 void cluster_binding_ensure(struct kube_client *client, const struct kube_resource *secrets,

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cluster_binding.h: the objects that applications of one cluster connect with (binding_data.h): made, kept as they
- * should be, never taken over.
+ * should be, and somebody else's never taken over.
+ *
+ * An orphan (ownership.h) becomes ours, and all of its data is written anew: whoever has planted one can read no more
+ * in it than in one that we make.
  *
  * Members run without them. So what cannot be read or written here, as where a quota is full, holds up nothing else,
  * and an object of somebody else's of such a name is only told of. Both are read by name whenever the cluster's Secrets

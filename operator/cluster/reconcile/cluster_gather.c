@@ -192,11 +192,14 @@ static void gather_children(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
     memset(snapshot->children, 0, sizeof(snapshot->children));
+    memset(snapshot->orphans, 0, sizeof(snapshot->orphans));
     for (int child = 0; child < CHILD_COUNT; child++) {
         const char *name = desired_child_name(&snapshot->names, (enum cluster_child)child);
         const struct kube_object *live = find(sources->children[child], snapshot->ns, name);
         if (live && cluster_owns(snapshot, live)) /* somebody else's is as good as none here: applying it will say so */
             snapshot->children[child] = live;
+        else if (live && kube_uid_is_zero(live->owner) && !live->deleting)
+            snapshot->orphans[child] = live;
         if (memory)
             snapshot->memory[child] = memory->children[child];
     }
@@ -417,6 +420,7 @@ static void gather_world(
 void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
 {
     memset(snapshot->children, 0, sizeof(snapshot->children));
+    memset(snapshot->orphans, 0, sizeof(snapshot->orphans));
     snapshot->member_count = 0;
     snapshot->stateful_set = NULL;
     snapshot->check_pod = NULL;

@@ -72,6 +72,7 @@ struct cluster_reconcile {
     bool template_asked;                   /* the StatefulSet was read before it is applied */
     json_t *template_before;               /* its pod template then; owned; NULL: there was none */
     char template_from[KUBE_NAME_MAX + 1]; /* its update revision then */
+    bool names_looked;                     /* all that are somebody else's have been looked for */
     enum final_backup_act final_act;       /* after the status */
     enum plan_kind error_kind;             /* of the context's error; PLAN_KIND_COUNT: of nothing that is planned */
 };

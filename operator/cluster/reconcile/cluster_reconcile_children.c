@@ -100,6 +100,8 @@ static void on_action(
     }
     if (!err && action->verb == PLAN_APPLY)
         remember_child(reconcile, action, answer);
+    if (!err && action->verb == PLAN_ADOPT) /* the rest of the plan is the next reconcile's */
+        reconcile_again_in(&reconcile->context, 1);
     if (!err && action->verb == PLAN_APPLY && action->kind == PLAN_STATEFUL_SET)
         tell_template_change(reconcile, answer);
     if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.roles.transition.failover &&

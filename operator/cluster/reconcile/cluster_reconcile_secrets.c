@@ -65,6 +65,7 @@ int cluster_phase_secrets(void *arg)
         .password_of_root = !snapshot->cluster.username,
         .keep_user_password = !takes_password,
         .generate_user_password = takes_password && snapshot->cluster.username,
+        .adopts = cluster_takes_over(snapshot),
         .fresh = snapshot->last.observed_generation == 0 && memory->secrets_checked_ms == 0,
         .want_client_tls = cluster_snapshot_has_agents(snapshot),
         .now_ms = snapshot->now_ms,

@@ -6,6 +6,7 @@
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/final_backup_tend.h"
+#include "operator/cluster/reconcile/foreign_names.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/status/cluster_events.h"
 #include "operator/cluster/status/cluster_report.h"
@@ -41,9 +42,31 @@ int cluster_phase_final_backup(void *arg)
 
 /* ---- the status ---- */
 
+static void on_names(void *arg, const char *text)
+{
+    struct cluster_reconcile *reconcile = arg;
+    struct error *error = &reconcile->context.error;
+    if (text)
+        snprintf(error->message, sizeof(error->message), "%s", text);
+    phases_go_on(&reconcile->context.phases, cluster_reconcile_go_on(reconcile, CLUSTER_PHASE_STATUS));
+}
+
+/* One is in the way: all are told at once. */
+static bool look_at_names(struct cluster_reconcile *reconcile)
+{
+    if (reconcile->context.error.kind != ERROR_EXISTS || reconcile->names_looked)
+        return false;
+    reconcile->names_looked = true;
+    foreign_names_look(&reconcile->controller->targets, &reconcile->snapshot, on_names, reconcile);
+    cluster_snapshot_drop_world(&reconcile->snapshot);
+    return true;
+}
+
 int cluster_phase_status(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
+    if (look_at_names(reconcile))
+        return PHASES_WAIT;
     struct cluster_controller *controller = reconcile->controller;
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     bool is_told = cluster_memory_note_end(cluster_reconcile_memory(reconcile), reconcile->context.error.kind);

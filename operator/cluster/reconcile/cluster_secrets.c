@@ -17,6 +17,7 @@ struct secret_state {
     char *name;
     char *uid;            /* of the live object; NULL: absent */
     json_t *data;         /* a copy of the live object's data; NULL: absent */
+    json_t *adoption;     /* metadata of the patch that takes it over; NULL: it is ours, or will not be */
     struct error refusal; /* whose it is, if it is not ours */
 };
 
@@ -34,6 +35,7 @@ struct pass {
     char *user_secret_name;
     char *user_secret_key;
     bool generate_user_password, keep_user_password, of_root;
+    bool adopts;
     bool assumed_absent; /* fresh cluster: nothing was read */
     bool want_client_tls;
     int64_t now_ms;
@@ -62,6 +64,7 @@ static void pass_free(struct pass *pass)
         free(pass->secrets[i].name);
         free(pass->secrets[i].uid);
         json_decref(pass->secrets[i].data);
+        json_decref(pass->secrets[i].adoption);
     }
     tls_keypair_release(&pass->ca);
     tls_keypair_release(&pass->client_pair);
@@ -115,14 +118,19 @@ static struct secret_call *call_new(struct pass *pass, enum secret_id id)
     return call;
 }
 
-static void secret_learn(struct secret_state *secret, const json_t *metadata, const json_t *object)
+static void secret_learn(const struct pass *pass, struct secret_state *secret, const json_t *object)
 {
+    const json_t *metadata = pass->metadata;
     str_replace(&secret->uid, json_path_str(object, "metadata.uid", NULL));
     json_decref(secret->data);
     const json_t *data = json_path(object, "data");
     secret->data = data ? json_deep_copy(data) : json_object();
     error_clear(&secret->refusal);
-    if (ownership_check(object, metadata, &secret->refusal) < 0)
+    json_decref(secret->adoption);
+    secret->adoption = NULL;
+    if (pass->adopts && ownership_is_orphan(object, metadata, kube_client_field_manager(pass->client)))
+        secret->adoption = ownership_adoption(object, metadata);
+    else if (ownership_check(object, metadata, &secret->refusal) < 0)
         error_prefix(&secret->refusal, "Secret %s", secret->name);
 }
 
@@ -134,7 +142,7 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
     struct pass *pass = call->pass;
     struct secret_state *secret = &pass->secrets[call->id];
     if (!err)
-        secret_learn(secret, pass->metadata, answer->object);
+        secret_learn(pass, secret, answer->object);
     else if (err->kind != ERROR_NOT_FOUND)
         note_error(pass, err, secret->name);
     if (--pass->pending == 0)
@@ -230,10 +238,11 @@ static void write_new(struct pass *pass, enum secret_id id, const json_t *data)
 static void write_changes(struct pass *pass, enum secret_id id, const json_t *data)
 {
     json_t *patch = json_object();
-    json_t *metadata = json_object();
+    json_t *metadata = pass->secrets[id].adoption ? json_incref(pass->secrets[id].adoption) : json_object();
     json_put_str(metadata, "uid", pass->secrets[id].uid);
     json_put(patch, "metadata", metadata);
-    json_put(patch, "data", json_deep_copy(data));
+    if (json_object_size(data) > 0)
+        json_put(patch, "data", json_deep_copy(data));
     kube_patch(pass->client, pass->resource, pass->ns, pass->secrets[id].name, NULL, KUBE_PATCH_MERGE, patch,
         on_written, call_new(pass, id));
     json_decref(patch);
@@ -244,7 +253,7 @@ static void write_secret(struct pass *pass, enum secret_id id, const json_t *pat
     struct secret_state *secret = &pass->secrets[id];
     if (!secret->uid)
         write_new(pass, id, patch);
-    else if (json_object_size(patch) > 0)
+    else if (json_object_size(patch) > 0 || secret->adoption)
         write_changes(pass, id, patch);
 }
 
@@ -426,6 +435,7 @@ void cluster_secrets_ensure(struct kube_client *client, const struct kube_resour
     pass->now_ms = request->now_ms;
     pass->want_client_tls = request->want_client_tls;
     pass->of_root = request->password_of_root;
+    pass->adopts = request->adopts;
     pass->generate_user_password = request->generate_user_password;
     pass->keep_user_password = request->keep_user_password;
     pass_copy_names(pass, request);

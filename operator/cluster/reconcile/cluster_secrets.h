@@ -17,6 +17,8 @@
  * Certificates are ECDSA P-256. Leaves live CLUSTER_LEAF_DAYS and are renewed when a third of that is left; the CA
  * lives ten years and is replaced in its last year. The old CA's certificate stays in ca.crt behind the new one, so
  * that leaves of either are accepted while the kubelets bring the new files to the pods.
+ * An orphan (ownership.h) keeps its passwords and keys: applications and agents use them. Whoever plants one would know
+ * them, and be root, or pass for the operator; so one is taken over only where the caller says so.
  * A generated password that is lost (Secret deleted by hand) is generated anew; the agents apply it (they enter by the
  * socket).
  */
@@ -56,6 +58,7 @@ struct cluster_secrets_request {
     bool password_of_root;       /* the password given is root's: there is no other account of the user's */
     bool keep_user_password;     /* what is there stays: nobody knows at the moment what it should be */
     bool generate_user_password; /* none of the above: a password is made and kept in key `user` */
+    bool adopts;                 /* orphans are taken over (plan.h) */
     bool fresh;                  /* the cluster was never seen before: create first, look only when that fails */
     bool want_client_tls;        /* there are agents to talk to */
     int64_t now_ms;              /* wall clock */

@@ -64,12 +64,21 @@ static bool lets_pass(const struct cluster_snapshot *snapshot, enum cluster_chil
         child != CHILD_STATEFUL_SET;
 }
 
+/* A route that was taken over leads to the primary, whom the status of the new cluster does not name yet: until it
+ * does, neither the route nor the labels of pods are changed. */
+static bool route_waits(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->last.roles.epoch == 0 && snapshot->children[CHILD_ENDPOINT_SLICE] &&
+        !snapshot->memory[CHILD_ENDPOINT_SLICE].desired;
+}
+
 static void decide_child(
     const struct cluster_snapshot *snapshot, enum cluster_child child, struct cluster_decision *decision)
 {
     json_t *body = desired_child(snapshot, child);
     decision->desired[child] = json_hash(body);
-    if (cluster_child_is_as_wanted(snapshot, decision, child) || gate_holds(decision, snapshot, child)) {
+    if (cluster_child_is_as_wanted(snapshot, decision, child) || gate_holds(decision, snapshot, child) ||
+        (child == CHILD_ENDPOINT_SLICE && route_waits(snapshot))) {
         json_decref(body);
         return;
     }
@@ -113,6 +122,31 @@ static void decide_route_only(const struct cluster_snapshot *snapshot, struct cl
         decide_child(snapshot, CHILD_ENDPOINT_SLICE, decision);
 }
 
+/* ---- orphans ---- */
+
+static const char *const why_adopted = "take over what a cluster of this name was deleted without";
+
+/* The StatefulSet last: as long as it is an orphan, the others are taken over beside it. */
+static bool decide_orphans(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct custom_object *terminal = snapshot->terminal;
+    bool has_terminal = snapshot->cluster.has_terminal && terminal && terminal->is_managed &&
+        kube_uid_is_zero(terminal->object.owner) && !terminal->object.deleting;
+    if (!cluster_takes_over(snapshot))
+        return false;
+    for (int child = 0; child < CHILD_COUNT; child++) {
+        if (child == CHILD_STATEFUL_SET)
+            plan_next_stage(decision->plan);
+        if (snapshot->orphans[child])
+            plan_add_adopt(decision->plan, desired_child_kind((enum cluster_child)child),
+                desired_child(snapshot, (enum cluster_child)child), why_adopted);
+        if (child == CHILD_SERVICE_ACCOUNT && has_terminal)
+            plan_add_adopt(decision->plan, PLAN_TERMINAL, desired_terminal(snapshot), why_adopted);
+    }
+    next_action(decision, why_adopted);
+    return true;
+}
+
 static void decide_terminal(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct custom_object *terminal = snapshot->terminal;
@@ -147,7 +181,7 @@ static json_t *label_patch(const struct pod_object *pod, const char *label)
 /* After a switchover, not in its midst: the route does not wait for labels. */
 static void decide_labels(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    if (cluster_transition_is_set(&snapshot->last.roles.transition))
+    if (cluster_transition_is_set(&snapshot->last.roles.transition) || route_waits(snapshot))
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -346,6 +380,8 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
         decide_route_only(snapshot, ret);
         return;
     }
+    if (decide_orphans(snapshot, ret))
+        return;
     decide_children(snapshot, ret);
     decide_terminal(snapshot, ret);
     if (ret->gate == GATE_OPEN)

@@ -10,6 +10,14 @@
  *   2. volume claims: growth, owner by deletion.volumes
  *   3. labels of pods by role; a member that is to be seeded again loses its pod
  *   4. when nothing of 1 is left to do: the next step of a roll
+ * Before all of that, alone, come orphans (plan.h), as after `kubectl delete --cascade=orphan` and another apply: what
+ * bears our labels and no owner is taken over, the StatefulSet last. Only beside an orphaned StatefulSet: whoever may
+ * make one reads every Secret of the namespace by it and runs what they like, so nobody gains by planting a Secret with
+ * passwords that they know, a key of a certificate authority, or a Service that leads elsewhere. Beside one that a
+ * cluster has left those names are taken; whoever may delete a Secret there and make it anew needs no adoption, as the
+ * pods mount it by its name. Without a StatefulSet such an object is somebody else's. The status of the new cluster is
+ * empty; who is primary is found out from the members, as where a status was lost (cluster_intent.c).
+ *
  * A changed runtime (image, my.cnf, user) or pod template of a cluster with ready members is tried first
  * (cluster_gate.h): until that went well neither ConfigMap nor StatefulSet is touched, so a my.cnf that the server
  * rejects, an image that cannot be pulled or a template that no node takes never reaches a running member. The first

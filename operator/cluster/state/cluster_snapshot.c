@@ -8,6 +8,11 @@ const char *cluster_take_position(const struct cluster_snapshot *snapshot, const
     return position_take(snapshot->last.positions, position);
 }
 
+bool cluster_takes_over(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->orphans[CHILD_STATEFUL_SET] != NULL;
+}
+
 bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object)
 {
     return kube_uid_eq(object->owner, kube_uid_parse(snapshot->uid, strlen(snapshot->uid)));

@@ -186,7 +186,10 @@ struct cluster_snapshot {
     char message[CLUSTER_MESSAGE_MAX];
 
     const struct kube_object *children[CHILD_COUNT]; /* live, or NULL */
-    const struct stateful_set_object *stateful_set;  /* the same as children[CHILD_STATEFUL_SET] */
+    /* Live ones of that name that nobody owns, as a cluster leaves them that was deleted with --cascade=orphan; or
+     * NULL. */
+    const struct kube_object *orphans[CHILD_COUNT];
+    const struct stateful_set_object *stateful_set; /* the same as children[CHILD_STATEFUL_SET] */
     struct cluster_child_memory memory[CHILD_COUNT];
     struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
@@ -217,6 +220,8 @@ const char *cluster_take_position(const struct cluster_snapshot *snapshot, const
 /* Releases what the snapshot owns: texts, wish, cluster, config, mycnf, last. Fine on a zeroed one. */
 void cluster_snapshot_release(struct cluster_snapshot *snapshot);
 
+/* There are orphans, and a StatefulSet among them: they are taken over (cluster_decide.h). */
+bool cluster_takes_over(const struct cluster_snapshot *snapshot);
 /* The object's controller is this cluster. */
 bool cluster_owns(const struct cluster_snapshot *snapshot, const struct kube_object *object);
 /* The member's server may take part: its pod is ready and not on its way out. */

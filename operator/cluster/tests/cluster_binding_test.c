@@ -42,8 +42,8 @@ static bool is_done(const struct world *world, const void *arg)
 
 static json_t *metadata_of(const char *uid)
 {
-    return json_build("{s:[{s:s, s:s, s:s, s:b}]}", "ownerReferences", "kind", "MysqlCluster", "name", "shop", "uid",
-        uid, "controller", 1);
+    return json_build("{s:{s:s}, s:[{s:s, s:s, s:s, s:b}]}", "labels", "app", "a", "ownerReferences", "kind",
+        "MysqlCluster", "name", "shop", "uid", uid, "controller", 1);
 }
 
 static struct cluster_binding_request usual_request(enum binding_wish wish)
@@ -183,6 +183,34 @@ static void what_is_somebody_elses_is_named_and_left(void **state)
     assert_null(bundle_pem(world));
 }
 
+/* All that it says is ours again, as it is wanted now. */
+static void an_orphan_is_taken_over(void **state)
+{
+    struct world *world = *state;
+    static const char *const paths[] = {APP, BUNDLE};
+    struct cluster_binding_request request = usual_request(BINDING_WANTED);
+    ensure(world, request);
+    for (int changed = 0; changed < 2; changed++) {
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+            _cleanup_(json_decrefp) json_t *changes =
+                json_build("{s:{s:n, s:[{s:s}]}, s:{s:s}}", "metadata", "ownerReferences", "managedFields", "manager",
+                    kube_client_field_manager(world->client), "data", changed ? "planted" : "ca.crt", "eA==");
+            kube_api_double_edit(world->api, paths[i], changes);
+        }
+        struct result result = ensure(world, request);
+        assert_int_equal(result.err.kind, ERROR_NONE);
+        assert_string_equal(result.facts.conflict, "");
+        assert_true(result.facts.has_secret);
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+            const json_t *object = kube_api_double_get(world->api, paths[i]);
+            assert_string_equal(json_path_str(object, "metadata.ownerReferences[0].uid", ""), OURS);
+            assert_null(json_path(object, "data.planted"));
+        }
+        assert_value(world, "password", "one");
+        assert_string_equal(bundle_pem(world), "PEM\n");
+    }
+}
+
 static void a_former_clusters_is_waited_for(void **state)
 {
     struct world *world = *state;
@@ -225,6 +253,7 @@ int main(void)
         WORLD_TEST(a_deleted_one_comes_back),
         WORLD_TEST(without_a_user_there_is_no_secret),
         WORLD_TEST(what_is_somebody_elses_is_named_and_left),
+        WORLD_TEST(an_orphan_is_taken_over),
         WORLD_TEST(a_former_clusters_is_waited_for),
         WORLD_TEST(any_failing_call_is_told_and_the_next_pass_completes),
     };

@@ -211,7 +211,7 @@ static json_t *role_cluster(const json_t *role_case)
 static json_t *describe_roles(const struct golden *golden, const struct cluster_decision *decision)
 {
     static const char *const verbs[] = {
-        [PLAN_APPLY] = "apply", [PLAN_PATCH] = "patch", [PLAN_DELETE] = "delete", [PLAN_CREATE] = "create"};
+        [PLAN_APPLY] = "apply", [PLAN_PATCH] = "patch", [PLAN_DELETE] = "delete", [PLAN_CREATE] = "create", [PLAN_ADOPT] = "adopt"};
     json_t *writes = json_array();
     for (int i = 0; i < decision->plan->count; i++) {
         const struct plan_action *action = &decision->plan->actions[i];

@@ -184,6 +184,8 @@ static void put_child(struct golden *golden, enum cluster_child child, const cha
     if (str_eq(state, "foreign"))
         json_put_str(json_array_get(json_object_get(json_object_get(object, "metadata"), "ownerReferences"), 0), "uid",
             FOREIGN_UID);
+    if (str_eq(state, "orphan"))
+        json_object_del(json_object_get(object, "metadata"), "ownerReferences");
     const struct kube_object *live =
         put_object(golden, desired_child_kind(child), projection, object, CHILD_SEED + (unsigned)child);
     memory.digest = live->digest + str_eq(state, "drifted");

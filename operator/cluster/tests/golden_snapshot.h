@@ -7,7 +7,7 @@
  *   config        a MysqlConfig
  *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as
  *                 "Service/shop-mysql" and STATE one of "absent", "drifted" (edited since our last write), "unknown"
- *                 (as wanted, but not remembered), "foreign"
+ *                 (as wanted, but not remembered), "orphan", "foreign"
  *   statefulSet   merge patch onto the live set (status, annotations, spec)
  *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none

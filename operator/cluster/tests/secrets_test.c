@@ -45,8 +45,8 @@ static bool is_done(const struct world *world, const void *arg)
 
 static json_t *metadata_of(const char *uid)
 {
-    return json_build("{s:[{s:s, s:s, s:s, s:b}]}", "ownerReferences", "kind", "MysqlCluster", "name", "shop", "uid",
-        uid, "controller", 1);
+    return json_build("{s:{s:s}, s:[{s:s, s:s, s:s, s:b}]}", "labels", "app", "a", "ownerReferences", "kind",
+        "MysqlCluster", "name", "shop", "uid", uid, "controller", 1);
 }
 
 static struct cluster_secrets_request usual_request(void)
@@ -294,6 +294,50 @@ static void a_foreign_secret_of_a_fresh_cluster_is_left_alone(void **state)
     assert_string_equal(theirs, "x");
 }
 
+/* As the cluster's own, but that nobody owns them. */
+static void disown(struct world *world, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf(SECRETS "/%s", name);
+    _cleanup_(json_decrefp) json_t *changes = json_build("{s:{s:n, s:{s:s}, s:[{s:s}]}}", "metadata", "ownerReferences",
+        "labels", "app", "a", "managedFields", "manager", kube_client_field_manager(world->client));
+    kube_api_double_edit(world->api, path, changes);
+}
+
+static const char *owner_of(const struct world *world, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf(SECRETS "/%s", name);
+    return json_path_str(kube_api_double_get(world->api, path), "metadata.ownerReferences[0].uid", "");
+}
+
+static void orphans_are_taken_over_only_if_that_is_asked_for(void **state)
+{
+    struct world *world = *state;
+    static const char *const names[] = {"accounts", "ca", "tls"};
+    struct cluster_secrets_request request = usual_request();
+    request.want_client_tls = true;
+    struct result made = ensure(world, request);
+    _cleanup_(secret_freep) char *root = value_of(world, "accounts", "root");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        disown(world, names[i]);
+    size_t writes = kube_api_double_writes(world->api);
+    request.fresh = true; /* of another cluster of that name */
+    struct result refused = ensure(world, request);
+    assert_int_equal(refused.err.kind, ERROR_EXISTS);
+    assert_string_equal(owner_of(world, "accounts"), "");
+    request.adopts = true;
+    request.fresh = false;
+    struct result result = ensure(world, request);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_string_equal(owner_of(world, names[i]), OURS);
+    _cleanup_(secret_freep) char *root_now = value_of(world, "accounts", "root");
+    assert_string_equal(root_now, root);
+    assert_string_equal(result.ca_pem, made.ca_pem);
+    assert_true(kube_api_double_writes(world->api) > writes);
+    http_tls_unref(made.facts.client_tls);
+    http_tls_unref(result.facts.client_tls);
+}
+
 static void a_former_clusters_secret_is_waited_for(void **state)
 {
     struct world *world = *state;
@@ -344,6 +388,7 @@ int main(void)
         WORLD_TEST(a_newline_at_the_end_is_told_of_and_kept),
         WORLD_TEST(a_foreign_secret_stops_everything),
         WORLD_TEST(a_foreign_secret_of_a_fresh_cluster_is_left_alone),
+        WORLD_TEST(orphans_are_taken_over_only_if_that_is_asked_for),
         WORLD_TEST(a_former_clusters_secret_is_waited_for),
         WORLD_TEST(any_failing_call_is_told_and_the_next_pass_completes),
     };

@@ -46,6 +46,50 @@ static void ownership_is_judged_by_the_controller(void **state)
     assert_int_equal(ownership_of(orphan, ours), OWNERSHIP_FOREIGN);
 }
 
+#define OURS_LABELS "{\"labels\": {\"app\": \"a\", \"part\": \"b\"}}"
+
+/* What is known of an orphan is its labels and who has written it; and that nobody has it, or is about to delete it. */
+static void orphans_are_known_by_labels_and_manager(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *why, *live;
+        bool wanted;
+    } table[] = {
+        {"ours, and more labels",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'b', 'x': 'y'}, 'managedFields': [{'manager': 'them'}, {'manager': 'us'}]}}",
+            true},
+        {"no references",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'b'}, 'ownerReferences': [], 'managedFields': [{'manager': 'us'}]}}",
+            true},
+        {"a label is another one",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'c'}, 'managedFields': [{'manager': 'us'}]}}", false},
+        {"no labels", "{'metadata': {'managedFields': [{'manager': 'us'}]}}", false},
+        {"written by others",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'b'}, 'managedFields': [{'manager': 'them'}]}}", false},
+        {"nobody says who has written it", "{'metadata': {'labels': {'app': 'a', 'part': 'b'}}}", false},
+        {"somebody has it, although it controls nothing",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'b'}, 'managedFields': [{'manager': 'us'}], 'ownerReferences': [{'uid': 'u'}]}}",
+            false},
+        {"it is on its way out",
+            "{'metadata': {'labels': {'app': 'a', 'part': 'b'}, 'managedFields': [{'manager': 'us'}], 'deletionTimestamp': 't'}}",
+            false},
+    };
+    _cleanup_(json_decrefp) json_t *ours = json_parse(OURS_LABELS, strlen(OURS_LABELS), NULL);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _cleanup_(freep) char *text = xstrdup(table[i].live);
+        for (char *at = text; (at = strchr(at, '\''));)
+            *at = '"';
+        _cleanup_(json_decrefp) json_t *live = json_parse(text, strlen(text), NULL);
+        assert_non_null(live);
+        if (ownership_is_orphan(live, ours, "us") != table[i].wanted)
+            fail_msg("%s", table[i].why);
+    }
+    _cleanup_(json_decrefp) json_t *unlabelled = json_object();
+    _cleanup_(json_decrefp) json_t *live = json_build("{s:{s:[{s:s}]}}", "metadata", "managedFields", "manager", "us");
+    assert_false(ownership_is_orphan(live, unlabelled, "us"));
+}
+
 static void empty_stages_do_not_count(void **state)
 {
     UNUSED(state);
@@ -250,6 +294,80 @@ static void what_a_former_owner_left_is_waited_for(void **state)
     assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 0);
 }
 
+/* ---- orphans ---- */
+
+static json_t *labelled(json_t *map)
+{
+    json_put(json_object_get(map, "metadata"), "labels", json_build("{s:s}", "app", "a"));
+    return map;
+}
+
+static void put_orphan(struct world *world, const char *name, const char *manager)
+{
+    _cleanup_(freep) char *path = xasprintf(WORLD_MAPS_IN_NS "/%s", name);
+    _cleanup_(json_decrefp) json_t *map = labelled(world_map(name, "old"));
+    json_put(json_object_get(map, "metadata"), "managedFields", json_build("[{s:s}]", "manager", manager));
+    kube_api_double_put(world->api, path, map);
+}
+
+static const char *owner_of(struct world *world, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf(WORLD_MAPS_IN_NS "/%s", name);
+    return json_path_str(kube_api_double_get(world->api, path), "metadata.ownerReferences[0].uid", "");
+}
+
+static void add_adoption(struct plan *plan, const char *name)
+{
+    plan_add_adopt(plan, PLAN_CONFIG_MAP, labelled(owned_map(name, "new", OWNER)), "because");
+}
+
+static void an_orphan_gets_an_owner_and_keeps_what_it_holds(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    put_orphan(world, "a", kube_client_field_manager(world->client));
+    add_adoption(plan, "a");
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_string_equal(owner_of(world, "a"), OWNER);
+    assert_string_equal(live_value(world, "a"), "old");
+    plan = plan_new();
+    add_adoption(plan, "a"); /* it is ours by now */
+    size_t writes = kube_api_double_writes(world->api);
+    result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_NONE);
+    assert_int_equal(kube_api_double_writes(world->api), writes);
+}
+
+static void an_apply_takes_no_orphan_over(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    put_orphan(world, "a", kube_client_field_manager(world->client));
+    plan_add_apply(plan, PLAN_CONFIG_MAP, NULL, labelled(owned_map("a", "new", OWNER)), NULL);
+    struct result result = carry_out(world, plan);
+    assert_int_equal(result.err.kind, ERROR_EXISTS);
+    assert_string_equal(live_value(world, "a"), "old");
+}
+
+static void what_is_no_orphan_is_not_adopted(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        const char *name;
+        enum error_kind kind;
+    } table[] = {{"theirs", ERROR_EXISTS}, {"former", ERROR_CONFLICT}, {"gone", ERROR_CONFLICT}};
+    put_orphan(world, "theirs", "somebody");
+    put_owned(world, "former", FORMER);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct plan *plan = plan_new();
+        add_adoption(plan, table[i].name);
+        struct result result = carry_out(world, plan);
+        assert_int_equal(result.err.kind, table[i].kind);
+    }
+    assert_int_equal(kube_api_double_requests(world->api, "PATCH", NULL), 0);
+}
+
 static void ours_without_our_labels_is_applied(void **state)
 {
     struct world *world = *state;
@@ -361,6 +479,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ownership_is_judged_by_the_controller),
+        cmocka_unit_test(orphans_are_known_by_labels_and_manager),
         cmocka_unit_test(empty_stages_do_not_count),
         cmocka_unit_test(secrets_are_never_described),
         WORLD_TEST(an_empty_plan_is_done),
@@ -370,6 +489,9 @@ int main(void)
         WORLD_TEST(a_server_in_trouble_stops_all),
         WORLD_TEST(a_foreign_object_is_not_taken_over),
         WORLD_TEST(what_a_former_owner_left_is_waited_for),
+        WORLD_TEST(an_orphan_gets_an_owner_and_keeps_what_it_holds),
+        WORLD_TEST(an_apply_takes_no_orphan_over),
+        WORLD_TEST(what_is_no_orphan_is_not_adopted),
         WORLD_TEST(ours_without_our_labels_is_applied),
         WORLD_TEST(a_creation_whose_answer_was_lost_is_applied),
         WORLD_TEST(another_object_of_the_name_is_a_conflict),
