@@ -8,6 +8,7 @@
 #include "operator/api/archive_status.h"
 #include "operator/api/condition_reason.h"
 #include "operator/api/drill_status.h"
+#include "operator/api/pod_answer.h"
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
@@ -598,6 +599,15 @@ static bool has_pods(const struct cluster_snapshot *snapshot)
     return false;
 }
 
+/* A no of admission often says what is lacking, which need not be in the podTemplate. */
+static void say_how_to_pass(struct report *report, char *out, size_t size)
+{
+    const char *message = report->decision->gate_message;
+    char words[256];
+    const char *remedy = pod_refusal_remedy(message, report->snapshot->ns, "the cluster", words, sizeof(words));
+    put_text(out, size, "%s: %s", remedy == words ? remedy : "correct the spec", message);
+}
+
 /* The spec, or what it names, holds everything up, or a part of it. False: nothing of that is wrong. */
 static bool say_how_to_be_accepted(struct report *report, char *out, size_t size)
 {
@@ -611,7 +621,7 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
     else if (!str_empty(snapshot->reason))
         put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
     else if (report->decision->set_waits && !str_empty(report->decision->gate_reason))
-        put_text(out, size, "correct the spec: %s", report->decision->gate_message);
+        say_how_to_pass(report, out, size);
     else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
         put_text(out, size, "make Secret %s in namespace %s with the password as key %s", cluster->password_secret_name,
             snapshot->ns, cluster->password_secret_key);
