@@ -39,7 +39,7 @@ wait_until 240 "the roll ends" eval '[[ $(reasons_of | grep -c SwitchoverDone) -
 no_warning "a roll"
 
 say "the pod of a replica"
-replica=$(replicas_of db | head -1)
+read -r replica < <(replicas_of db) # head would end the other one with SIGPIPE
 uid=$(field pod "$replica" .metadata.uid)
 kn delete pod "$replica" --wait=false > /dev/null
 wait_until 60 "another pod" eval '[[ $(field pod '"$replica"' .metadata.uid) != '"$uid"' ]]'

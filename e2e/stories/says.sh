@@ -41,8 +41,10 @@ say "a podTemplate that the Pod Security level of the namespace forbids"
 cluster host mariadb "  replicas: 1
   podTemplate: {spec: {hostNetwork: true}}
 $storage"
-told_in_five host 'PodRefused: pods "host-mysql-0" is forbidden: violates PodSecurity "restricted.*hostNetwork' \
-  'take out of the podTemplate what the Pod Security level'
+wait_until 10 "host: the API server's words" eval 'condition_says myc host Accepted "TemplateRefused" &&
+  field_matches myc host .status.nextAction "pods \"host-mysql-0\" is forbidden: violates PodSecurity \"restricted.*hostNetwork"'
+expect_match "nextAction" "$(field myc host .status.nextAction)" '^take out of the podTemplate what the Pod Security level'
+expect_eq "no StatefulSet is made of it" "$(set_is_there host && echo made || true)" ""
 expect_eq "state" "$(field myc host .status.state)" Incomplete
 kn patch myc host --type=json -p '[{"op":"remove","path":"/spec/podTemplate"}]' > /dev/null
 wait_ready host 1

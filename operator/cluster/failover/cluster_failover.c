@@ -591,13 +591,17 @@ bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct c
     return is_held(snapshot, primary, wanted, but, true);
 }
 
-static bool receives_from(
+/* Or nothing is known that would keep it from that: it was held while there was no primary, and has yet to begin. */
+static bool may_receive_from(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
     char host[AGENT_HOST_SIZE];
+    if (!member_runs(member))
+        return false;
     cluster_member_host(snapshot, primary, host);
-    return member_runs(member) && member->agent->replication.receiver == AGENT_THREAD_RUNNING &&
-        str_eq(member->agent->replication.source_host, host);
+    enum agent_thread receiver = member->agent->replication.receiver;
+    return receiver == AGENT_THREAD_RUNNING ? str_eq(member->agent->replication.source_host, host)
+                                            : receiver == AGENT_THREAD_OFF && member->agent->replication.receiver_errno == 0;
 }
 
 /* MySQL: what it has received without what is its own; NULL: it cannot be told. */
@@ -613,7 +617,7 @@ bool acknowledgers_need(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
     if (!member_is_open(snapshot, primary) || snapshot->scale.effective <= 2 || !member_acknowledges(snapshot, member) ||
-        !receives_from(snapshot, primary, member) || member_gtid_flavour(member) == GTID_MARIADB ||
+        !may_receive_from(snapshot, primary, member) || member_gtid_flavour(member) == GTID_MARIADB ||
         str_empty(member->agent->errant) || !reigns_holds_latest(snapshot, member))
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *received = received_from_others(member->agent);
