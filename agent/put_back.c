@@ -3,6 +3,8 @@
 
 #include "agent/put_back.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <unistd.h>
 
@@ -24,8 +26,9 @@
 #define UP_TO_SIZE 4096
 #define CHANNEL "putback"
 #define LOG_NAME "binlog.000001" /* of what was set aside (set_aside.h) */
-/* server_start.c sets 64 MiB aside at most. */
-#define TAIL_MAX ((size_t)(65 * KM_MIB))
+#define COPY_BYTES 16384
+/* Of PUT_BACK_MS each: a server that applies nothing in so long is to be replaced. */
+#define TRIES_MAX 15
 /* Nobody's: of a member it would be serverIdBase and an ordinal, or drawn (bootstrap/server_id.h). */
 #define OTHER_SERVER_ID "4294967294"
 
@@ -33,12 +36,14 @@ struct note {
     char folder[SET_ASIDE_TEXT_SIZE];
     char up_to[UP_TO_SIZE];
     char server_id[16]; /* "": it is the server's own still */
+    uint64_t tries;     /* that came to no end in time */
 };
 
 static const struct json_field fields[] = {
     JSON_FIELD(note, "folder", JSON_FIELD_TEXT, CHANGE_COUNTS, folder),
     JSON_FIELD(note, "upTo", JSON_FIELD_TEXT, CHANGE_COUNTS, up_to),
     JSON_FIELD(note, "serverId", JSON_FIELD_TEXT, CHANGE_COUNTS, server_id),
+    JSON_FIELD(note, "tries", JSON_FIELD_U64, CHANGE_COUNTS, tries),
 };
 
 /* ---- the note ---- */
@@ -103,7 +108,7 @@ void put_back_forget(const struct agent_paths *paths)
 
 struct part {
     const struct gtid_set *executed, *up_to;
-    uint64_t head, from, to; /* bytes: what is before the first transaction; what is lacking */
+    uint64_t from, to; /* bytes that are lacking */
     bool continues;          /* what is before it is executed here */
 };
 
@@ -111,8 +116,6 @@ static int on_transaction(void *arg, const struct binlog_transaction *transactio
 {
     struct part *part = arg;
 
-    if (part->head == 0)
-        part->head = transaction->from;
     if (!gtid_set_contains(part->up_to, &transaction->gtid))
         return 0;
     if (gtid_set_contains(part->executed, &transaction->gtid)) {
@@ -127,23 +130,41 @@ static int on_transaction(void *arg, const struct binlog_transaction *transactio
     return 0;
 }
 
+static int copy_bytes(FILE *in, FILE *out, uint64_t from, uint64_t to)
+{
+    char buffer[COPY_BYTES];
+
+    if (fseeko(in, (off_t)from, SEEK_SET) < 0)
+        return -1;
+    while (from < to) {
+        size_t n = fread(buffer, 1, (size_t)MIN_OF(to - from, (uint64_t)sizeof(buffer)), in);
+        if (n == 0 || fwrite(buffer, 1, n, out) != n)
+            return -1;
+        from += n;
+    }
+    return 0;
+}
+
+/* What relay_apply takes; it need not outlive a crash. */
 static int write_part(
     const char *from, const struct binlog_head *head, const struct part *part, const char *to, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf all;
-    _cleanup_(strbuf_release) struct strbuf relay;
+    _cleanup_(strbuf_release) struct strbuf start;
+    int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    FILE *in = fopen(from, "re");
 
-    strbuf_init(&all, TAIL_MAX);
-    strbuf_init(&relay, TAIL_MAX + KM_MIB);
-    if (fs_read_file(from, &all, err) < 0)
-        return -1;
-    if (all.len < part->to)
-        return error_set(err, ERROR_IO, "%s has changed meanwhile", from);
-    strbuf_add(&relay, all.buf, BINLOG_MAGIC_BYTES);
-    strbuf_add(&relay, head->description.buf, head->description.len);
-    binlog_add_rotate(&head->description, LOG_NAME, &relay);
-    strbuf_add(&relay, all.buf + part->from, part->to - part->from);
-    return fs_write_file_atomic(to, relay.buf, relay.len, 0600, err);
+    strbuf_init(&start, (size_t)(64 * KM_KIB) + head->description.len);
+    strbuf_add(&start, head->description.buf, head->description.len);
+    binlog_add_rotate(&head->description, LOG_NAME, &start);
+    bool written = in && out && copy_bytes(in, out, 0, BINLOG_MAGIC_BYTES) == 0 &&
+        fwrite(start.buf, 1, start.len, out) == start.len && copy_bytes(in, out, part->from, part->to) == 0;
+    int rc = written ? 0 : error_set_errno(err, errno, "copying %s", from);
+    if (in)
+        fclose(in);
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = error_set_errno(err, errno, "writing %s", to);
+    return rc;
 }
 
 /* ret_any false: nothing is lacking. */
@@ -232,6 +253,13 @@ static int take_back(const struct agent_paths *paths, const struct dialect *dial
     return rc;
 }
 
+/* What was applied stays, and the next try begins behind it. */
+static bool goes_on(const struct agent_paths *paths, struct note *note, const struct error *failure)
+{
+    note->tries++;
+    return failure->kind == ERROR_TIMEOUT && note->tries < TRIES_MAX && note_write(paths, note, NULL) == 0;
+}
+
 int put_back_run(
     const struct agent_paths *paths, const struct dialect *dialect, struct session *session, struct error *err)
 {
@@ -243,7 +271,7 @@ int put_back_run(
     if (return_server_id(&note, session, err) < 0) /* an agent has died in the middle */
         return -1;
     if (take_back(paths, dialect, &note, session, &failure) < 0) {
-        if (session_is_broken(session)) {
+        if (session_is_broken(session) || goes_on(paths, &note, &failure)) {
             *err = failure;
             return -1;
         }
