@@ -97,7 +97,7 @@ static const struct pvc_object *claim_of(struct sim_operator *o, int i)
         .uid = "",
         .ordinal = i,
         .cluster = "db",
-        .phase = o->seen[i].bound ? "Bound" : "Pending",
+        .is_bound = o->seen[i].bound,
         .storage_class = "",
         .volume_name = "",
         .message = ""};

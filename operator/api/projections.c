@@ -177,7 +177,6 @@ static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, 
     struct json_slice claim = json_slice_get(status, "destination", "persistentVolumeClaim", "claimName", NULL);
     if (!claim.data)
         claim = json_slice_get(spec, "destination", "persistentVolumeClaim", "claimName", NULL);
-    texts_add(texts, offsetof(struct custom_object, phase), json_slice_member(status, "phase"), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, donor), json_slice_member(status, "donor"), KUBE_NAME_MAX);
     texts_add(texts, offsetof(struct custom_object, claim), claim, KUBE_NAME_MAX);
     texts_add(texts, offsetof(struct custom_object, skip_data_deletion),
@@ -190,6 +189,16 @@ static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, 
         texts, offsetof(struct custom_object, drill_of), json_slice_member(meta->labels, LABEL_DRILL), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct custom_object, creation_timestamp),
         json_slice_get(object, "metadata", "creationTimestamp", NULL), KUBE_LABEL_MAX);
+}
+
+static enum backup_phase backup_phase_of(struct json_slice status)
+{
+    struct json_slice phase = json_slice_member(status, "phase");
+    for (int i = BACKUP_PHASE_NONE + 1; i < BACKUP_PHASE_COUNT; i++) {
+        if (json_slice_str_eq(phase, backup_phase_names[i]))
+            return (enum backup_phase)i;
+    }
+    return BACKUP_PHASE_NONE;
 }
 
 /* A new block, to be freed after the object is built. */
@@ -260,6 +269,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->archives = archives(spec, status);
     ret->is_managed = json_slice_str_eq(json_slice_member(meta.labels, LABEL_MANAGED_BY), LABEL_MANAGED_BY_US);
     ret->drills = drills(spec, status);
+    ret->backup_phase = backup_phase_of(status);
     scan_finalizers(object, ret);
     return &ret->object;
 }
@@ -537,7 +547,6 @@ static struct kube_object *project_pvc(struct json_slice object, struct error *e
     texts_add(&texts, offsetof(struct pvc_object, uid), meta.uid, TEXT_ALL);
     texts_add(
         &texts, offsetof(struct pvc_object, cluster), json_slice_member(meta.labels, LABEL_CLUSTER), KUBE_LABEL_MAX);
-    texts_add(&texts, offsetof(struct pvc_object, phase), json_slice_member(status, "phase"), KUBE_LABEL_MAX);
     texts_add(
         &texts, offsetof(struct pvc_object, storage_class), json_slice_member(spec, "storageClassName"), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct pvc_object, volume_name), json_slice_member(spec, "volumeName"), KUBE_NAME_MAX);
@@ -548,6 +557,7 @@ static struct kube_object *project_pvc(struct json_slice object, struct error *e
     ret->ordinal = names_ordinal(ret->name);
     ret->requested_bytes = quantity_at(json_slice_get(spec, "resources", "requests", "storage", NULL));
     ret->capacity_bytes = quantity_at(json_slice_get(status, "capacity", "storage", NULL));
+    ret->is_bound = json_slice_str_eq(json_slice_member(status, "phase"), "Bound");
     ret->resizing = condition_is(status, "Resizing", "True");
     ret->file_system_resize_pending = pending;
     return &ret->object;

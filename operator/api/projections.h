@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "operator/api/mysql_backup.h"
 #include "operator/kube/kube_object.h"
 
 /* Messages of containers and conditions are cut to this many bytes. */
@@ -50,7 +51,7 @@ struct custom_object {
     const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
     bool is_managed;                              /* MysqlTerminal: label LABEL_MANAGED_BY is ours */
     const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
-    const char *phase;                            /* MysqlBackup: status.phase, "" if none */
+    enum backup_phase backup_phase;               /* MysqlBackup: status.phase */
     const char *donor;                            /* MysqlBackup: status.donor */
     const char *claim; /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */
     const char *skip_data_deletion; /* MysqlBackup: annotation ANNOTATION_SKIP_DATA_DELETION */
@@ -100,7 +101,7 @@ struct pvc_object {
     const char *name, *ns, *uid;
     int ordinal;
     const char *cluster;       /* label */
-    const char *phase;         /* Pending, Bound, Lost */
+    bool is_bound;             /* phase Bound; else Pending, Lost, or not known yet */
     const char *storage_class; /* "" if none */
     const char *volume_name;
     int64_t requested_bytes, capacity_bytes; /* 0: unknown */

@@ -305,9 +305,7 @@ static int phase_act(void *work)
 
 static bool is_open(const struct custom_object *backup)
 {
-    return backup->has_backup_finalizer || backup->object.deleting ||
-        (!str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_COMPLETED]) &&
-            !str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_FAILED]));
+    return backup->has_backup_finalizer || backup->object.deleting || !backup_phase_is_final(backup->backup_phase);
 }
 
 /* A backup needs it. */

@@ -70,7 +70,7 @@ static uint64_t digest_of_backups(const struct archive_turn *turn, const struct 
         if (!is_of_cluster(turn, backup))
             continue;
         uint64_t own = hash64(HASH64_INIT, backup->uid, strlen(backup->uid));
-        ret += hash64(own, backup->phase, strlen(backup->phase)); /* in any order */
+        ret += hash64(own, &backup->backup_phase, sizeof(backup->backup_phase)); /* in any order */
     }
     return ret | 1;
 }

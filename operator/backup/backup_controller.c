@@ -46,9 +46,7 @@ struct of_cluster {
 
 static bool is_open(const struct custom_object *backup)
 {
-    return backup->has_backup_finalizer || backup->object.deleting ||
-        (!str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_COMPLETED]) &&
-            !str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_FAILED]));
+    return backup->has_backup_finalizer || backup->object.deleting || !backup_phase_is_final(backup->backup_phase);
 }
 
 /* All backups of a cluster that are not over. */

@@ -70,7 +70,7 @@ static bool is_taken(const struct looker *looker, const struct backup_snapshot *
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
         const struct custom_object *other = (const struct custom_object *)each;
-        if (str_eq(other->phase, backup_phase_names[BACKUP_PHASE_RUNNING]) && str_eq(other->donor, pod) &&
+        if (other->backup_phase == BACKUP_PHASE_RUNNING && str_eq(other->donor, pod) &&
             str_eq(other->ns, snapshot->ns) && !str_eq(other->name, snapshot->name))
             return true;
     }

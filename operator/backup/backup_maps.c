@@ -19,5 +19,6 @@ bool backup_phase_changed(const struct kube_object *old_object, const struct kub
 {
     if (!old_object || !new_object || old_object->deleting != new_object->deleting)
         return true;
-    return !str_eq(((const struct custom_object *)old_object)->phase, ((const struct custom_object *)new_object)->phase);
+    return ((const struct custom_object *)old_object)->backup_phase !=
+        ((const struct custom_object *)new_object)->backup_phase;
 }

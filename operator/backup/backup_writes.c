@@ -61,8 +61,7 @@ static bool is_needed(const struct backup_visit *visit, const char *cluster, con
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
         const struct custom_object *other = (const struct custom_object *)each;
-        bool open = !str_eq(other->phase, backup_phase_names[BACKUP_PHASE_COMPLETED]) &&
-            !str_eq(other->phase, backup_phase_names[BACKUP_PHASE_FAILED]);
+        bool open = !backup_phase_is_final(other->backup_phase);
         bool theirs = str_eq(other->ns, visit->snapshot.ns) && str_eq(other->cluster_name, cluster) &&
             str_eq(other->claim, claim) && !str_eq(other->name, visit->snapshot.name);
         if (theirs && open)

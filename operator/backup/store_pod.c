@@ -99,8 +99,7 @@ static bool takes_backup(const struct backup_sources *sources, const struct pod_
     size_t cursor = 0;
     for (const struct kube_object *each; (each = store_next(backups, &cursor));) {
         const struct custom_object *backup = (const struct custom_object *)each;
-        if (!str_eq(backup->phase, backup_phase_names[BACKUP_PHASE_RUNNING]) || str_empty(backup->claim) ||
-            !str_eq(backup->ns, pod->ns) ||
+        if (backup->backup_phase != BACKUP_PHASE_RUNNING || str_empty(backup->claim) || !str_eq(backup->ns, pod->ns) ||
             store_pod_find(sources, backup->ns, backup->cluster_name, backup->claim) != pod)
             continue;
         const struct agent_status *donor = status_of(sources, backup->ns, backup->cluster_name, backup->donor);

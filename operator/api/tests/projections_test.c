@@ -170,8 +170,39 @@ static void claims(void **state)
     assert_false(claim->resizing);
     assert_string_equal(claim->message, "waiting");
     assert_string_equal(claim->storage_class, "standard");
-    assert_string_equal(claim->phase, "Bound");
+    assert_true(claim->is_bound);
     free(claim);
+}
+
+static void phases_are_values(void **state)
+{
+    static const struct {
+        const char *status;
+        enum backup_phase backup_phase;
+        bool is_bound;
+    } rows[] = {
+        {"", BACKUP_PHASE_NONE, false},
+        {"\"phase\":7", BACKUP_PHASE_NONE, false},
+        {"\"phase\":\"OfAnotherVersion\"", BACKUP_PHASE_NONE, false},
+        {"\"phase\":\"Pending\"", BACKUP_PHASE_PENDING, false},
+        {"\"phase\":\"Running\"", BACKUP_PHASE_RUNNING, false},
+        {"\"phase\":\"Completed\"", BACKUP_PHASE_COMPLETED, false},
+        {"\"phase\":\"Failed\"", BACKUP_PHASE_FAILED, false},
+        {"\"phase\":\"Bound\"", BACKUP_PHASE_NONE, true},
+        {"\"phase\":\"Lost\"", BACKUP_PHASE_NONE, false},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "{" META("a") "},\"status\":{%s}}", rows[i].status);
+        struct custom_object *backup = project(&projection_mysql_backup, text);
+        struct pvc_object *claim = project(&projection_pvc, text);
+        assert_int_equal(backup->backup_phase, rows[i].backup_phase);
+        assert_int_equal(claim->is_bound, rows[i].is_bound);
+        free(backup);
+        free(claim);
+    }
 }
 
 static void stateful_sets(void **state)
@@ -275,6 +306,7 @@ int main(void)
         cmocka_unit_test(pod_problems),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(claims),
+        cmocka_unit_test(phases_are_values),
         cmocka_unit_test(stateful_sets),
         cmocka_unit_test(digests),
         cmocka_unit_test(config_digests),

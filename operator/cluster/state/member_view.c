@@ -46,7 +46,7 @@ bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
 
 bool member_has_volume(const struct cluster_member *member)
 {
-    return member->claim && str_eq(member->claim->phase, "Bound");
+    return member->claim && member->claim->is_bound;
 }
 
 bool member_may_hold_data(const struct cluster_member *member)

@@ -198,7 +198,7 @@ static void remedy_memory(
 static void remedy_placement(const struct cluster_member *member, char *out, size_t size)
 {
     const struct pvc_object *claim = member->claim;
-    bool waits = claim && !str_eq(claim->phase, "Bound");
+    bool waits = claim && !claim->is_bound;
     snprintf(out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less%s%s%s%s%s",
         member->name, waits ? "; or see why claim " : "", waits ? claim->name : "",
         waits && !str_empty(claim->storage_class) ? " of StorageClass " : "", waits ? claim->storage_class : "",
