@@ -5,6 +5,15 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/json_fields.h"
+
+static const char *const reason_names[ARCHIVE_REASON_COUNT] = {
+    [ARCHIVE_OTHER] = "",
+    [ARCHIVE_UP_TO_DATE] = "UpToDate",
+    [ARCHIVE_STARTING] = "Starting",
+    [ARCHIVE_GAP] = "Gap",
+    [ARCHIVE_BEHIND] = "Behind",
+};
 
 static const struct {
     const char *key;
@@ -93,9 +102,19 @@ bool archive_summary_same(const struct archive_summary *a, const struct archive_
     return json_equal(a_json, b_json);
 }
 
-enum kube_condition_status archive_reason_status(const char *reason)
+const char *archive_reason_name(enum archive_reason reason)
 {
-    if (str_eq(reason, ARCHIVE_UP_TO_DATE))
+    return reason_names[reason];
+}
+
+enum archive_reason archive_reason_of(const char *name)
+{
+    return (enum archive_reason)json_name_index(reason_names, ARCHIVE_REASON_COUNT, str_or_empty(name));
+}
+
+enum kube_condition_status archive_reason_status(enum archive_reason reason)
+{
+    if (reason == ARCHIVE_UP_TO_DATE)
         return KUBE_CONDITION_TRUE;
-    return str_eq(reason, ARCHIVE_STARTING) ? KUBE_CONDITION_UNKNOWN : KUBE_CONDITION_FALSE;
+    return reason == ARCHIVE_STARTING ? KUBE_CONDITION_UNKNOWN : KUBE_CONDITION_FALSE;
 }

@@ -16,11 +16,19 @@
 #include "common/agent_order.h"
 #include "operator/kube/kube_condition.h"
 
-/* Reasons that this operator finds itself; others are an agent's (archive_task.h), a Secret's or a store's. */
-#define ARCHIVE_UP_TO_DATE "UpToDate"
-#define ARCHIVE_STARTING "Starting" /* nothing is known yet */
-#define ARCHIVE_GAP "Gap"
-#define ARCHIVE_BEHIND "Behind"
+/* Reasons that this operator finds itself. A summary keeps its reason as text, since others are an agent's
+ * (archive_task.h), a Secret's or a store's, and nothing is decided by those. */
+enum archive_reason {
+    ARCHIVE_OTHER, /* none of these */
+    ARCHIVE_UP_TO_DATE,
+    ARCHIVE_STARTING, /* nothing is known yet */
+    ARCHIVE_GAP,
+    ARCHIVE_BEHIND,
+    ARCHIVE_REASON_COUNT
+};
+/* As it stands in the status: "UpToDate". Static; "" of ARCHIVE_OTHER. */
+const char *archive_reason_name(enum archive_reason reason);
+enum archive_reason archive_reason_of(const char *name);
 
 struct archive_summary {
     char reason[48]; /* "": nothing is archived */
@@ -39,6 +47,6 @@ json_t *archive_summary_patch(const struct archive_summary *summary);
 /* As they are written. */
 bool archive_summary_same(const struct archive_summary *a, const struct archive_summary *b);
 /* Of the condition BinlogsArchived. */
-enum kube_condition_status archive_reason_status(const char *reason);
+enum kube_condition_status archive_reason_status(enum archive_reason reason);
 
 #endif

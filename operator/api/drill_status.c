@@ -14,6 +14,13 @@ const char *const drill_phase_names[DRILL_PHASE_COUNT] = {
     [DRILL_PHASE_REMOVING] = "Removing",
 };
 
+static const char *const reason_names[DRILL_REASON_COUNT] = {
+    [DRILL_OTHER] = "",
+    [DRILL_VERIFIED] = "Verified",
+    [DRILL_NOT_YET] = "NotYet",
+    [DRILL_NO_BACKUP] = "NoBackup",
+};
+
 static const struct {
     const char *key;
     size_t offset, size;
@@ -123,10 +130,20 @@ bool drill_summary_same(const struct drill_summary *a, const struct drill_summar
     return json_equal(a_json, b_json);
 }
 
-enum kube_condition_status drill_reason_status(const char *reason)
+const char *drill_reason_name(enum drill_reason reason)
 {
-    if (str_eq(reason, DRILL_VERIFIED))
+    return reason_names[reason];
+}
+
+enum drill_reason drill_reason_of(const char *name)
+{
+    return (enum drill_reason)json_name_index(reason_names, DRILL_REASON_COUNT, str_or_empty(name));
+}
+
+enum kube_condition_status drill_reason_status(enum drill_reason reason)
+{
+    if (reason == DRILL_VERIFIED)
         return KUBE_CONDITION_TRUE;
-    bool untried = str_eq(reason, DRILL_NOT_YET) || str_eq(reason, DRILL_NO_BACKUP);
+    bool untried = reason == DRILL_NOT_YET || reason == DRILL_NO_BACKUP;
     return untried ? KUBE_CONDITION_UNKNOWN : KUBE_CONDITION_FALSE;
 }

@@ -29,11 +29,18 @@ enum drill_phase {
 };
 extern const char *const drill_phase_names[DRILL_PHASE_COUNT];
 
-/* Reasons that this operator finds itself; others are of the restore (status.restore.reason of a cluster) or of the
- * check (check_task.h). */
-#define DRILL_VERIFIED "Verified"
-#define DRILL_NOT_YET "NotYet"
-#define DRILL_NO_BACKUP "NoBackup" /* nothing to try yet */
+/* Reasons that this operator finds itself. A summary keeps its reason as text, since others are of the restore
+ * (status.restore.reason of a cluster) or of the check (check_task.h), and nothing is decided by those. */
+enum drill_reason {
+    DRILL_OTHER, /* none of these, and there is one: it failed */
+    DRILL_VERIFIED,
+    DRILL_NOT_YET,
+    DRILL_NO_BACKUP, /* nothing to try yet */
+    DRILL_REASON_COUNT
+};
+/* As it stands in the status: "Verified". Static; "" of DRILL_OTHER. */
+const char *drill_reason_name(enum drill_reason reason);
+enum drill_reason drill_reason_of(const char *name);
 
 struct drill_summary {
     char schedule[CRON_TEXT_MAX + TIME_ZONE_NAME_MAX + 2]; /* in force; "" none */
@@ -66,6 +73,6 @@ void drill_summary_decode(const json_t *status, struct drill_summary *ret);
 json_t *drill_summary_patch(const struct drill_summary *summary);
 bool drill_summary_same(const struct drill_summary *a, const struct drill_summary *b);
 /* Of the condition RestoreVerified. */
-enum kube_condition_status drill_reason_status(const char *reason);
+enum kube_condition_status drill_reason_status(enum drill_reason reason);
 
 #endif

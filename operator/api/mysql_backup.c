@@ -17,6 +17,12 @@ const char *const backup_phase_names[BACKUP_PHASE_COUNT] = {
     [BACKUP_PHASE_FAILED] = "Failed",
 };
 
+const char *const backup_verdict_names[BACKUP_VERDICT_COUNT] = {
+    [BACKUP_VERIFIED_NEVER] = "",
+    [BACKUP_VERIFIED_PASSED] = "Passed",
+    [BACKUP_VERIFIED_FAILED] = "Failed",
+};
+
 static const char *const condition_types[] = {CONDITION_BACKUP_ACCEPTED, CONDITION_BACKUP_COMPLETE,
     CONDITION_BACKUP_FAILED, CONDITION_BACKUP_CLEAN, CONDITION_READY, CONDITION_RECONCILING, CONDITION_STALLED, NULL};
 
@@ -230,7 +236,7 @@ json_t *backup_status_encode(const struct backup_status *status)
     if (status->verified_ms > 0) {
         json_t *verified = json_object();
         status_put_time(verified, "time", status->verified_ms);
-        json_put_str(verified, "result", status->verified_result);
+        json_put_str(verified, "result", status->verified ? backup_verdict_names[status->verified] : NULL);
         json_put_str(verified, "message", status->verified_message);
         json_put(json, "verified", verified);
     }
@@ -279,7 +285,8 @@ void backup_status_decode(const json_t *json, struct backup_status *ret)
     ret->completion_ms = status_read_time(json, "completionTime");
     ret->retry_ms = status_read_time(json, "retryTime");
     ret->verified_ms = status_read_time(json, "verified.time");
-    snprintf(ret->verified_result, sizeof(ret->verified_result), "%s", json_path_str(json, "verified.result", ""));
+    ret->verified =
+        json_name_index(backup_verdict_names, BACKUP_VERDICT_COUNT, json_path_str(json, "verified.result", ""));
     snprintf(ret->verified_message, sizeof(ret->verified_message), "%s", json_path_str(json, "verified.message", ""));
     ret->destination = object_of(json, "destination");
     ret->encryption = object_of(json, "encryption");

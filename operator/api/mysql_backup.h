@@ -69,8 +69,13 @@ enum backup_phase {
 extern const char *const backup_phase_names[BACKUP_PHASE_COUNT]; /* "", "Pending", ... */
 
 /* status.verified.result: what the last drill with it found. */
-#define BACKUP_VERIFIED_PASSED "Passed"
-#define BACKUP_VERIFIED_FAILED "Failed"
+enum backup_verdict {
+    BACKUP_VERIFIED_NEVER, /* there was none */
+    BACKUP_VERIFIED_PASSED,
+    BACKUP_VERIFIED_FAILED,
+    BACKUP_VERDICT_COUNT,
+};
+extern const char *const backup_verdict_names[BACKUP_VERDICT_COUNT]; /* "", "Passed", "Failed" */
 
 /* One that did not succeed. */
 struct backup_attempt {
@@ -108,7 +113,7 @@ struct backup_status {
     char history[64];                 /* of the cluster then (cluster_history_name); "": its UID */
     json_t *destination, *encryption; /* owned; as in the spec; NULL: not chosen yet, none */
     int64_t verified_ms;
-    char verified_result[64]; /* "" there was none */
+    enum backup_verdict verified;
     char verified_message[512];
     struct backup_attempt failures[BACKUP_ATTEMPTS_MAX]; /* earlier attempts */
     int failure_count;

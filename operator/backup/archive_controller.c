@@ -224,7 +224,7 @@ static void decide(struct archive_turn *turn, struct archive_memory *memory, con
     if (status && status->archive.known)
         archive_memory_notice(memory, &status->archive);
     memory->recoverable_from_ms = turn->decision.summary.recoverable_from_ms;
-    memory->gap = str_eq(turn->decision.summary.reason, ARCHIVE_GAP);
+    memory->gap = archive_reason_of(turn->decision.summary.reason) == ARCHIVE_GAP;
     snprintf(memory->primary, sizeof(memory->primary), "%s", turn->primary);
 }
 

@@ -124,11 +124,11 @@ static void say_behind(const struct archive_view *view, struct archive_summary *
     char until[CLOCK_RFC3339_SIZE];
     const char *why = view->report ? "its primary gets no further" : "nothing is heard of a primary that archives";
     if (summary->until_ms == 0) {
-        say(summary, ARCHIVE_BEHIND, "nothing was archived yet: %s", why);
+        say(summary, archive_reason_name(ARCHIVE_BEHIND), "nothing was archived yet: %s", why);
         return;
     }
     clock_format_rfc3339(summary->until_ms, until);
-    say(summary, ARCHIVE_BEHIND, "what was committed after %s is not archived yet: %s", until, why);
+    say(summary, archive_reason_name(ARCHIVE_BEHIND), "what was committed after %s is not archived yet: %s", until, why);
 }
 
 static void judge(const struct archive_view *view, struct archive_summary *summary)
@@ -141,7 +141,7 @@ static void judge(const struct archive_view *view, struct archive_summary *summa
     else if (report && *report->error_reason)
         say(summary, report->error_reason, "%s", report->message);
     else if (summary->gap_ms > 0 && summary->recoverable_from_ms == 0)
-        say(summary, ARCHIVE_GAP,
+        say(summary, archive_reason_name(ARCHIVE_GAP),
             "transactions before %s were in no binary log any more when they were to be archived; a new backup is needed to go on from",
             when);
     else if (is_early(view) && *view->last.reason)
@@ -149,11 +149,12 @@ static void judge(const struct archive_view *view, struct archive_summary *summa
     else if (is_behind(view, summary))
         say_behind(view, summary);
     else if (summary->until_ms == 0)
-        say(summary, ARCHIVE_STARTING, "waits for the primary's first round");
+        say(summary, archive_reason_name(ARCHIVE_STARTING), "waits for the primary's first round");
     else if (summary->recoverable_from_ms == 0)
-        say(summary, ARCHIVE_UP_TO_DATE, "what is committed is archived, but there is no backup yet to go on from");
+        say(summary, archive_reason_name(ARCHIVE_UP_TO_DATE),
+            "what is committed is archived, but there is no backup yet to go on from");
     else
-        say(summary, ARCHIVE_UP_TO_DATE, "what is committed is archived");
+        say(summary, archive_reason_name(ARCHIVE_UP_TO_DATE), "what is committed is archived");
 }
 
 /* What moves with every round. */

@@ -136,11 +136,11 @@ static int tell_backup(struct drill_turn *turn)
         .but = ERROR_CONFLICT,
         .next = TURN_DELETE};
     char when[CLOCK_RFC3339_SIZE];
+    bool passed = drill_reason_of(summary->reason) == DRILL_VERIFIED;
     clock_format_rfc3339(summary->ended_ms, when);
     json_t *patch = json_build("{s:{s:s}, s:{s:{s:s, s:s, s:s}}}", "metadata", "uid", summary->backup_uid, "status",
         "verified", "time", when, "result",
-        str_eq(summary->reason, DRILL_VERIFIED) ? BACKUP_VERIFIED_PASSED : BACKUP_VERIFIED_FAILED, "message",
-        summary->message);
+        backup_verdict_names[passed ? BACKUP_VERIFIED_PASSED : BACKUP_VERIFIED_FAILED], "message", summary->message);
     kube_patch(turn->context.client, turn->controller->backup_resource, turn->context.ns, summary->backup, "status",
         KUBE_PATCH_MERGE, patch, on_told, reconcile_expect(&turn->context, &write));
     json_decref(patch);

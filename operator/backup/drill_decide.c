@@ -43,7 +43,7 @@ static void pass(const struct drill_view *view, const struct check_report *repor
     summary->verified_tables = (int64_t)report->tables;
     snprintf(summary->verified_backup, sizeof(summary->verified_backup), "%s", summary->backup);
     snprintf(summary->verified_gtid, sizeof(summary->verified_gtid), "%s", report->gtid);
-    snprintf(summary->reason, sizeof(summary->reason), DRILL_VERIFIED);
+    snprintf(summary->reason, sizeof(summary->reason), "%s", drill_reason_name(DRILL_VERIFIED));
     snprintf(summary->message, sizeof(summary->message),
         "MysqlBackup %s was restored%s to %s, and its %lld tables are whole; it took %lld s", summary->backup,
         summary->replays ? " with archived binary logs" : "", until, (long long)report->tables,
@@ -166,10 +166,11 @@ static int64_t due_ms(const struct drill_view *view)
 
 static void say_untried(const struct drill_view *view, struct drill_summary *summary)
 {
-    bool tried = *summary->reason && drill_reason_status(summary->reason) != KUBE_CONDITION_UNKNOWN;
+    bool tried = *summary->reason && drill_reason_status(drill_reason_of(summary->reason)) != KUBE_CONDITION_UNKNOWN;
     if (tried)
         return;
-    snprintf(summary->reason, sizeof(summary->reason), view->candidate.name ? DRILL_NOT_YET : DRILL_NO_BACKUP);
+    snprintf(summary->reason, sizeof(summary->reason), "%s",
+        drill_reason_name(view->candidate.name ? DRILL_NOT_YET : DRILL_NO_BACKUP));
     snprintf(summary->message, sizeof(summary->message), "%s",
         view->candidate.name ? "no restore was tried yet" : "there is no completed backup yet");
 }

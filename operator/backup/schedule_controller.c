@@ -128,8 +128,8 @@ static struct retention_item item_of(const struct custom_object *backup, const s
         .begun_ms = status->start_ms > 0 ? status->start_ms : created_ms,
         .ended_ms = status->completion_ms > 0 ? status->completion_ms : created_ms,
         .good = status->phase == BACKUP_PHASE_COMPLETED,
-        .proven = str_eq(status->verified_result, BACKUP_VERIFIED_PASSED),
-        .doubtful = str_eq(status->verified_result, BACKUP_VERIFIED_FAILED),
+        .proven = status->verified == BACKUP_VERIFIED_PASSED,
+        .doubtful = status->verified == BACKUP_VERIFIED_FAILED,
     };
 }
 

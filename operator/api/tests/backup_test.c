@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "common/json.h"
+#include "operator/api/archive_status.h"
+#include "operator/api/drill_status.h"
 #include "operator/api/mysql_backup.h"
 
 #define S3 "\"destination\": {\"s3\": {\"bucket\": \"bucket\", \"credentialsSecret\": {\"name\": \"keys\"}}}"
@@ -125,11 +127,11 @@ static void status_round_trip(void **state)
         .stored_bytes = 1536 * 1024,
         .received = true,
         .verified_ms = 1700000001000,
+        .verified = BACKUP_VERIFIED_PASSED,
         .failure_count = 1};
     struct backup_status back;
     snprintf(status.id, sizeof(status.id), "20261121T204512Z-first-2");
     snprintf(status.donor, sizeof(status.donor), "shop-mysql-1");
-    snprintf(status.verified_result, sizeof(status.verified_result), "Passed");
     snprintf(status.verified_message, sizeof(status.verified_message), "restored");
     status.failures[0] = (struct backup_attempt){
         .id = "x-1", .donor = "shop-mysql-2", .reason = "ToolFailed", .message = "it broke", .cleaned = true};
@@ -139,8 +141,10 @@ static void status_round_trip(void **state)
     _cleanup_(json_decrefp) json_t *json = backup_status_encode(&status);
     assert_string_equal(json_path_str(json, "size", ""), "1.5 MiB");
     assert_string_equal(json_path_str(json, "phase", ""), "Running");
+    assert_string_equal(json_path_str(json, "verified.result", ""), "Passed");
     backup_status_decode(json, &back);
     assert_true(backup_status_same(&status, &back));
+    assert_int_equal(back.verified, BACKUP_VERIFIED_PASSED);
     back.attempt = 3;
     assert_false(backup_status_same(&status, &back));
     backup_status_release(&back);
@@ -150,6 +154,41 @@ static void status_round_trip(void **state)
     backup_status_release(&status);
     backup_status_decode(NULL, &back);
     assert_int_equal(back.phase, BACKUP_PHASE_NONE);
+}
+
+static void reasons_of_archives_and_drills(void **state)
+{
+    static const struct {
+        const char *name;
+        enum archive_reason archive;
+        enum kube_condition_status archived;
+        enum drill_reason drill;
+        enum kube_condition_status verified;
+    } rows[] = {
+        {"", ARCHIVE_OTHER, KUBE_CONDITION_FALSE, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"StoreRefused", ARCHIVE_OTHER, KUBE_CONDITION_FALSE, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"UpToDate", ARCHIVE_UP_TO_DATE, KUBE_CONDITION_TRUE, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"Starting", ARCHIVE_STARTING, KUBE_CONDITION_UNKNOWN, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"Gap", ARCHIVE_GAP, KUBE_CONDITION_FALSE, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"Behind", ARCHIVE_BEHIND, KUBE_CONDITION_FALSE, DRILL_OTHER, KUBE_CONDITION_FALSE},
+        {"Verified", ARCHIVE_OTHER, KUBE_CONDITION_FALSE, DRILL_VERIFIED, KUBE_CONDITION_TRUE},
+        {"NotYet", ARCHIVE_OTHER, KUBE_CONDITION_FALSE, DRILL_NOT_YET, KUBE_CONDITION_UNKNOWN},
+        {"NoBackup", ARCHIVE_OTHER, KUBE_CONDITION_FALSE, DRILL_NO_BACKUP, KUBE_CONDITION_UNKNOWN},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        enum archive_reason archive = archive_reason_of(rows[i].name);
+        enum drill_reason drill = drill_reason_of(rows[i].name);
+        assert_int_equal(archive, rows[i].archive);
+        assert_string_equal(archive_reason_name(archive), archive ? rows[i].name : "");
+        assert_int_equal(archive_reason_status(archive), rows[i].archived);
+        assert_int_equal(drill, rows[i].drill);
+        assert_string_equal(drill_reason_name(drill), drill ? rows[i].name : "");
+        assert_int_equal(drill_reason_status(drill), rows[i].verified);
+    }
+    assert_int_equal(archive_reason_of(NULL), ARCHIVE_OTHER);
+    assert_int_equal(drill_reason_of(NULL), DRILL_OTHER);
 }
 
 static void sizes(void **state)
@@ -210,6 +249,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(inheritance),
         cmocka_unit_test(status_round_trip),
+        cmocka_unit_test(reasons_of_archives_and_drills),
         cmocka_unit_test(sizes),
         cmocka_unit_test(progress_is_told),
     };

@@ -289,10 +289,10 @@ static void test_failover(void **state)
 static void test_condition(void **state)
 {
     UNUSED(state);
-    assert_int_equal(archive_reason_status("UpToDate"), KUBE_CONDITION_TRUE);
-    assert_int_equal(archive_reason_status("Starting"), KUBE_CONDITION_UNKNOWN);
-    assert_int_equal(archive_reason_status("Gap"), KUBE_CONDITION_FALSE);
-    assert_int_equal(archive_reason_status("StoreRefused"), KUBE_CONDITION_FALSE);
+    assert_int_equal(archive_reason_status(archive_reason_of("UpToDate")), KUBE_CONDITION_TRUE);
+    assert_int_equal(archive_reason_status(archive_reason_of("Starting")), KUBE_CONDITION_UNKNOWN);
+    assert_int_equal(archive_reason_status(archive_reason_of("Gap")), KUBE_CONDITION_FALSE);
+    assert_int_equal(archive_reason_status(archive_reason_of("StoreRefused")), KUBE_CONDITION_FALSE);
 }
 
 int main(void)

@@ -131,7 +131,7 @@ static void expect_failure(struct world *w, const char *reason, const char *word
     assert_int_equal(summary->failures, 1);
     assert_true(summary->last_failure_ms == w->view.now_ms && summary->ended_ms == w->view.now_ms);
     assert_int_equal(summary->verified_ms, 0);
-    assert_int_equal(drill_reason_status(summary->reason), KUBE_CONDITION_FALSE);
+    assert_int_equal(drill_reason_status(drill_reason_of(summary->reason)), KUBE_CONDITION_FALSE);
     removed(w);
     assert_string_equal(w->decision.summary.reason, reason);
 }
@@ -149,13 +149,13 @@ static void test_goes_well(void **state)
     go_on(w);
     const struct drill_summary *summary = &w->decision.summary;
     assert_int_equal(w->decision.news, DRILL_NEWS_VERIFIED);
-    assert_string_equal(summary->reason, DRILL_VERIFIED);
+    assert_string_equal(summary->reason, drill_reason_name(DRILL_VERIFIED));
     assert_true(summary->verified_ms == w->view.now_ms && summary->verified_until_ms == at("2026-11-22T03:00:00Z"));
     assert_int_equal(summary->verified_seconds, 90);
     assert_int_equal(summary->verified_tables, 17);
     assert_string_equal(summary->verified_gtid, "0-1-99");
     assert_string_equal(summary->verified_backup, "shop-1");
-    assert_int_equal(drill_reason_status(summary->reason), KUBE_CONDITION_TRUE);
+    assert_int_equal(drill_reason_status(drill_reason_of(summary->reason)), KUBE_CONDITION_TRUE);
     removed(w);
     assert_true(w->decision.summary.next_ms == at("2026-11-23T04:00:00Z"));
     /* A time that came while it ran is left out. */
@@ -308,7 +308,7 @@ static void test_waits(void **state)
     /* No backup yet: the time is not forgotten. */
     w->view.candidate = (struct drill_candidate){.name = NULL};
     decide(w);
-    assert_string_equal(w->decision.summary.reason, DRILL_NO_BACKUP);
+    assert_string_equal(w->decision.summary.reason, drill_reason_name(DRILL_NO_BACKUP));
     assert_int_equal(drill_reason_status(DRILL_NO_BACKUP), KUBE_CONDITION_UNKNOWN);
     assert_int_equal(w->decision.summary.phase, DRILL_PHASE_NONE);
     w->view.candidate = (struct drill_candidate){"shop-2", "uid-2", at("2026-11-22T05:00:00Z"), true};
@@ -337,7 +337,7 @@ static void test_a_new_schedule_begins_now(void **state)
     w->view.now_ms = at("2026-11-22T12:00:00Z");
     decide(w);
     assert_int_equal(w->decision.summary.phase, DRILL_PHASE_NONE);
-    assert_string_equal(w->decision.summary.reason, DRILL_NOT_YET);
+    assert_string_equal(w->decision.summary.reason, drill_reason_name(DRILL_NOT_YET));
     assert_true(w->decision.summary.scheduled_ms == w->view.now_ms);
     assert_true(w->decision.summary.next_ms == at("2026-11-23T04:00:00Z"));
     /* A clock that was ahead. */

@@ -505,8 +505,8 @@ static void set_binlogs_archived(struct report *report)
         kube_conditions_remove(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED);
     else
         kube_conditions_set(&report->status->conditions, CONDITION_BINLOGS_ARCHIVED,
-            archive_reason_status(last->archive.reason), last->archive.reason, report->snapshot->generation,
-            report->snapshot->now_ms, "%s", last->archive.message);
+            archive_reason_status(archive_reason_of(last->archive.reason)), last->archive.reason,
+            report->snapshot->generation, report->snapshot->now_ms, "%s", last->archive.message);
 }
 
 /* Likewise the controller of drills. */
@@ -518,7 +518,7 @@ static void set_restore_verified(struct report *report)
         kube_conditions_remove(&report->status->conditions, CONDITION_RESTORE_VERIFIED);
     else
         kube_conditions_set(&report->status->conditions, CONDITION_RESTORE_VERIFIED,
-            drill_reason_status(last->drill.reason), last->drill.reason, report->snapshot->generation,
+            drill_reason_status(drill_reason_of(last->drill.reason)), last->drill.reason, report->snapshot->generation,
             report->snapshot->now_ms, "%s", last->drill.message);
 }
 
