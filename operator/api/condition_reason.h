@@ -17,10 +17,15 @@
 enum condition_reason {
     REASON_OTHER, /* none of these; so is one that another version has written and this one does not know */
     REASON_NOT_ACCEPTED,
+    REASON_INVALID_SPEC,
     REASON_CONFIG_NOT_FOUND,
     REASON_SECRET_MISSING,
     REASON_CLUSTER_NOT_FOUND,
     REASON_WAITING_FOR_CLUSTER,
+    REASON_NOT_ALLOWED, /* by the owner of the cluster */
+    REASON_FOREIGN_OBJECT,
+    REASON_POD_REFUSED, /* by the API server (pod_answer.h) */
+    REASON_IMAGE_PULL_FAILED,
     REASON_RETRYING,
     REASON_APPLYING,
     REASON_STARTING,

@@ -10,9 +10,6 @@
 
 #include "common/error.h"
 
-/* The reason of whose pod is refused. */
-#define REASON_POD_REFUSED "PodRefused"
-
 /* What an answer to the creation of a pod says of it, or to a dry run of that, as the StatefulSet controller would hear
  * it as well. */
 enum pod_answer {

@@ -25,6 +25,16 @@ const struct kube_condition *kube_conditions_find(const struct kube_conditions *
     return find((struct kube_conditions *)(uintptr_t)conditions, type);
 }
 
+bool kube_condition_stays(const struct kube_condition *before, const struct kube_condition *now)
+{
+    return before && now && before->status == now->status && str_eq(before->reason, now->reason);
+}
+
+bool kube_condition_says(const struct kube_condition *condition, const char *reason, const char *message)
+{
+    return condition && str_eq(condition->reason, reason) && str_eq(condition->message, message);
+}
+
 bool kube_conditions_is_true(const struct kube_conditions *conditions, const char *type)
 {
     const struct kube_condition *condition = kube_conditions_find(conditions, type);

@@ -39,6 +39,10 @@ struct kube_conditions {
 void kube_conditions_set(struct kube_conditions *conditions, const char *type, enum kube_condition_status status,
     const char *reason, int64_t observed_generation, int64_t now_ms, const char *message_fmt, ...) KM_PRINTF(7, 8);
 const struct kube_condition *kube_conditions_find(const struct kube_conditions *conditions, const char *type);
+/* Both are there, and with the same status for the same reason: what is said now is no news. */
+bool kube_condition_stays(const struct kube_condition *before, const struct kube_condition *now);
+/* It is there, and says this and no more. */
+bool kube_condition_says(const struct kube_condition *condition, const char *reason, const char *message);
 bool kube_conditions_is_true(const struct kube_conditions *conditions, const char *type);
 void kube_conditions_remove(struct kube_conditions *conditions, const char *type);
 /* A JSON array. decode keeps only types in known_types (NULL-terminated), so that `type` can be static. */

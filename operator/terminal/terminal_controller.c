@@ -24,8 +24,6 @@
 /* Something of somebody else's must change first, a quota for instance. */
 #define TERMINAL_BLOCKED_RECHECK_MS 20000
 
-#define TERMINAL_NOT_ALLOWED "NotAllowed"
-
 struct terminal_controller {
     struct manager *manager;
     struct kube_client *client;
@@ -43,15 +41,15 @@ struct visit {
     struct terminal_status last;
     struct mysql_terminal terminal;
     struct mysql_config_spec config;
-    int port;                /* of the cluster's Services */
-    char *secret_uid;        /* of the live Secret; NULL: absent */
-    char *new_version;       /* resourceVersion of the Secret, if it was changed by this visit; else NULL */
-    char *password;          /* root's */
-    char *encoded_ca;        /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
-    bool has_members;        /* so it will tell what its server is, if it has not */
-    bool knows_server;       /* tls is what that one needs */
-    struct terminal_tls tls; /* terminal_desired.h */
-    char reason[KUBE_CONDITION_REASON_MAX]; /* why it is not served; "" : it is */
+    int port;                     /* of the cluster's Services */
+    char *secret_uid;             /* of the live Secret; NULL: absent */
+    char *new_version;            /* resourceVersion of the Secret, if it was changed by this visit; else NULL */
+    char *password;               /* root's */
+    char *encoded_ca;             /* ca.crt of the cluster's certificates, base64; NULL: there is none yet */
+    bool has_members;             /* so it will tell what its server is, if it has not */
+    bool knows_server;            /* tls is what that one needs */
+    struct terminal_tls tls;      /* terminal_desired.h */
+    enum condition_reason reason; /* why it is not served; REASON_OTHER: it is */
     char message[KUBE_CONDITION_MESSAGE_MAX];
     /* What the API server says against the pod, and what to do; "": nothing. */
     char refusal[KUBE_CONDITION_MESSAGE_MAX];
@@ -96,20 +94,25 @@ static void visit_free(void *work)
     free(visit);
 }
 
-static void KM_PRINTF(3, 4) refuse(struct visit *visit, const char *reason, const char *fmt, ...)
+static void KM_PRINTF(3, 4) refuse(struct visit *visit, enum condition_reason reason, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(visit->message, sizeof(visit->message), fmt, ap);
     va_end(ap);
-    snprintf(visit->reason, sizeof(visit->reason), "%s", reason);
+    visit->reason = reason;
+}
+
+static bool is_served(const struct visit *visit)
+{
+    return visit->reason == REASON_OTHER;
 }
 
 /* An error of the API ends the visit; a foreign object is a state to report. */
 static void visit_fail(struct visit *visit, const struct error *err)
 {
     if (err->kind == ERROR_EXISTS)
-        refuse(visit, "ForeignObject", "%s", err->message);
+        refuse(visit, REASON_FOREIGN_OBJECT, "%s", err->message);
     else
         reconcile_fail(&visit->context, err, NULL);
     phases_go_on(&visit->context.phases, VISIT_REPORT);
@@ -134,7 +137,7 @@ static void set_available(
         reason = "PodReady";
         message = "kubectl exec -it into the pod and type mysql or mariadb";
     } else if (!str_empty(visit->refusal)) {
-        reason = REASON_POD_REFUSED;
+        reason = reason_name(REASON_POD_REFUSED);
         message = visit->refusal;
     } else if (pod && !str_empty(pod->problem_reason)) {
         reason = pod->problem_reason;
@@ -147,17 +150,16 @@ static void set_available(
 static void set_conditions(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
 {
     int64_t now_ms = clock_realtime_ms();
-    bool served = str_empty(visit->reason);
+    bool served = is_served(visit);
     kube_conditions_set(&status->conditions, CONDITION_ACCEPTED, served ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
-        served ? "Accepted" : visit->reason, visit->generation, now_ms, "%s",
+        served ? "Accepted" : reason_name(visit->reason), visit->generation, now_ms, "%s",
         served ? "the terminal is served" : visit->message);
     set_available(&status->conditions, visit, pod, status->ready);
 }
 
 /* The cluster may come with the same apply, or have just been made. */
-static bool waits_for_cluster(const char *name)
+static bool waits_for_cluster(enum condition_reason reason)
 {
-    enum condition_reason reason = reason_of_name(name);
     return reason == REASON_CLUSTER_NOT_FOUND || reason == REASON_WAITING_FOR_CLUSTER;
 }
 
@@ -170,7 +172,7 @@ static void set_ready_conditions(const struct visit *visit, struct terminal_stat
     struct ready_view view = {.ready = accepted.holds ? available : accepted,
         .reconciling = {false, reason_name(REASON_SETTLED), "nothing is being changed"},
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
-    bool waits = accepted.holds ? !available.holds && !visit->refusal_stays : waits_for_cluster(accepted.reason);
+    bool waits = accepted.holds ? !available.holds && !visit->refusal_stays : waits_for_cluster(visit->reason);
     if (waits)
         view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
     else if (!view.ready.holds)
@@ -187,7 +189,7 @@ static const struct pod_object *find_pod(const struct visit *visit, const char *
 static void read_pod(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
 {
     struct terminal_view view = view_of(visit);
-    status->ready = pod && pod->ready && !pod->object.deleting && str_empty(visit->reason);
+    status->ready = pod && pod->ready && !pod->object.deleting && is_served(visit);
     if (pod)
         snprintf(status->pod, sizeof(status->pod), "%s", view.names.pod);
     if (visit->secret_uid)
@@ -205,10 +207,10 @@ static void read_pod(const struct visit *visit, const struct pod_object *pod, st
 static void tell_refusal(const struct visit *visit)
 {
     const struct kube_condition *last = kube_conditions_find(&visit->last.conditions, CONDITION_AVAILABLE);
-    bool is_told = last && str_eq(last->reason, REASON_POD_REFUSED) && str_eq(last->message, visit->refusal);
-    if (!str_empty(visit->refusal) && !is_told)
+    const char *reason = reason_name(REASON_POD_REFUSED);
+    if (!str_empty(visit->refusal) && !kube_condition_says(last, reason, visit->refusal))
         reconcile_tell(&visit->context, manager_events(visit->controller->manager),
-            visit->controller->terminal_resource, EVENT_WARNING, REASON_POD_REFUSED, "%s", visit->refusal);
+            visit->controller->terminal_resource, EVENT_WARNING, reason, "%s", visit->refusal);
 }
 
 static int phase_report(void *work)
@@ -220,7 +222,7 @@ static int phase_report(void *work)
     const struct pod_object *pod = find_pod(visit, view.names.pod);
     struct terminal_status status = {.observed_generation = visit->generation, .conditions = visit->last.conditions};
     bool waits = visit->has_members && !visit->knows_server && !visit->tls.verify_option;
-    bool is_blocked = !str_empty(visit->reason) || !str_empty(visit->refusal);
+    bool is_blocked = !is_served(visit) || !str_empty(visit->refusal);
     int64_t blocked_ms =
         controller->options.blocked_recheck_ms ? controller->options.blocked_recheck_ms : TERMINAL_BLOCKED_RECHECK_MS;
     reconcile_again_in(&visit->context, is_blocked || waits ? blocked_ms : TERMINAL_RECHECK_MS);
@@ -445,8 +447,8 @@ static void on_accounts_read(void *work, const struct kube_answer *answer, const
     }
     visit->password = encoded ? tls_base64_decode(encoded, strlen(encoded), NULL, NULL) : NULL;
     if (!visit->password)
-        refuse(visit, reason_name(REASON_WAITING_FOR_CLUSTER),
-            "spec.cluster: the accounts of MysqlCluster %s are not made yet", visit->terminal.cluster_name);
+        refuse(visit, REASON_WAITING_FOR_CLUSTER, "spec.cluster: the accounts of MysqlCluster %s are not made yet",
+            visit->terminal.cluster_name);
     phases_go_on(&visit->context.phases, visit->password ? VISIT_CA : VISIT_REPORT);
 }
 
@@ -563,23 +565,22 @@ static bool visit_is_accepted(struct visit *visit, const struct custom_object *o
         struct strbuf text;
         strbuf_init(&text, KUBE_CONDITION_MESSAGE_MAX - 1);
         api_problems_text(&problems, &text);
-        refuse(visit, "InvalidSpec", "%s", text.buf);
+        refuse(visit, REASON_INVALID_SPEC, "%s", text.buf);
         strbuf_release(&text);
         return false;
     }
     const struct custom_object *cluster = find_cluster(visit);
     const char *name = visit->terminal.cluster_name, *ns = visit->terminal.cluster_namespace;
     if (!cluster)
-        refuse(visit, reason_name(REASON_CLUSTER_NOT_FOUND),
-            "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name, ns);
+        refuse(visit, REASON_CLUSTER_NOT_FOUND, "spec.cluster.name: there is no MysqlCluster %s in namespace %s", name,
+            ns);
     else if (!namespace_is_allowed(cluster, visit->context.ns))
-        refuse(visit, TERMINAL_NOT_ALLOWED,
+        refuse(visit, REASON_NOT_ALLOWED,
             "spec.cluster.namespace: MysqlCluster %s/%s does not list namespace %s in its spec.terminalNamespaces", ns,
             name, visit->context.ns);
     else if (!read_config(visit, cluster))
-        refuse(visit, reason_name(REASON_WAITING_FOR_CLUSTER), "spec.cluster: MysqlCluster %s/%s is not accepted yet",
-            ns, name);
-    return str_empty(visit->reason);
+        refuse(visit, REASON_WAITING_FOR_CLUSTER, "spec.cluster: MysqlCluster %s/%s is not accepted yet", ns, name);
+    return is_served(visit);
 }
 
 /* ---- reconcile ---- */
@@ -608,7 +609,7 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     struct visit *visit = visit_new(controller, object, run);
     int first = VISIT_ACCOUNTS;
     if (!visit_is_accepted(visit, object))
-        first = str_eq(visit->reason, TERMINAL_NOT_ALLOWED) ? VISIT_WITHDRAW : VISIT_REPORT;
+        first = visit->reason == REASON_NOT_ALLOWED ? VISIT_WITHDRAW : VISIT_REPORT;
     reconcile_context_start(&visit->context, phases, first);
 }
 

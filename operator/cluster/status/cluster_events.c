@@ -101,7 +101,7 @@ bool cluster_spec_news(const struct cluster_status *before, const struct cluster
     const struct kube_condition *was = kube_conditions_find(&before->conditions, CONDITION_ACCEPTED);
     const struct kube_condition *is = kube_conditions_find(&now->conditions, CONDITION_ACCEPTED);
     struct bulletin bulletin = {.news = ret};
-    if (!was || !is || was->status != is->status || !str_eq(was->reason, is->reason)) /* that is news of the condition */
+    if (!kube_condition_stays(was, is)) /* that is news of the condition */
         return false;
     if (before->observed_generation == now->observed_generation)
         return false;

@@ -4,6 +4,7 @@
 #include "operator/cluster/status/cluster_trouble.h"
 
 #include "common/json.h"
+#include "operator/api/condition_reason.h"
 #include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
@@ -45,7 +46,7 @@ enum trouble_rank member_trouble_rank(const struct cluster_member *member)
 const char *member_trouble_reason(const struct cluster_member *member)
 {
     if (is_refused(member))
-        return REASON_POD_REFUSED;
+        return reason_name(REASON_POD_REFUSED);
     if (!str_empty(pod_reason(member)))
         return member->pod->problem_reason;
     return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
@@ -67,7 +68,7 @@ void member_trouble_text(const struct cluster_member *member, char *out, size_t 
     const struct pod_object *pod = member->pod;
     out[0] = '\0';
     if (is_refused(member))
-        snprintf(out, size, "%s: %s", REASON_POD_REFUSED, member->refused);
+        snprintf(out, size, "%s: %s", reason_name(REASON_POD_REFUSED), member->refused);
     else if (pod && !str_empty(pod->problem_reason))
         snprintf(out, size, "%s%s%s%s%s%s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
             pod->problem_reason, field_to_blame(member), str_empty(pod->problem_message) ? "" : ": ",

@@ -140,7 +140,7 @@ enum condition_news condition_news_of(const struct cluster_snapshot *snapshot, c
 {
     const struct kube_condition *before = kube_conditions_find(&snapshot->last.conditions, now->type);
     bool is_of_members = is_of_missing_members(now);
-    if ((before && before->status == now->status && str_eq(before->reason, now->reason)) || is_small_talk(now))
+    if (kube_condition_stays(before, now) || is_small_talk(now))
         return CONDITION_NEWS_NONE;
     if (!before && is_of_members && snapshot->last.observed_generation == 0)
         return CONDITION_NEWS_NONE; /* a cluster that was just made is neither available nor healthy */

@@ -32,6 +32,28 @@ static void test_transition_time_moves_with_the_status_only(void **state)
     assert_int_equal(conditions.count, 0);
 }
 
+static void test_what_is_no_news(void **state)
+{
+    const struct kube_condition bad = {.status = KUBE_CONDITION_FALSE, .reason = "Refused", .message = "no room"};
+    struct kube_condition now = bad;
+
+    UNUSED(state);
+    assert_true(kube_condition_stays(&bad, &now));
+    assert_false(kube_condition_stays(NULL, &now));
+    assert_false(kube_condition_stays(&bad, NULL));
+    snprintf(now.message, sizeof(now.message), "less room");
+    assert_true(kube_condition_stays(&bad, &now));
+    assert_false(kube_condition_says(&now, "Refused", "no room"));
+    snprintf(now.reason, sizeof(now.reason), "Forbidden");
+    assert_false(kube_condition_stays(&bad, &now));
+    now = bad;
+    now.status = KUBE_CONDITION_TRUE;
+    assert_false(kube_condition_stays(&bad, &now));
+    assert_true(kube_condition_says(&bad, "Refused", "no room"));
+    assert_false(kube_condition_says(&bad, "Forbidden", "no room"));
+    assert_false(kube_condition_says(NULL, "Refused", "no room"));
+}
+
 static void test_round_trip(void **state)
 {
     UNUSED(state);
@@ -72,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transition_time_moves_with_the_status_only),
+        cmocka_unit_test(test_what_is_no_news),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_long_message),
     };
