@@ -11,6 +11,7 @@
 #include "operator/api/in_place_status.h"
 #include "operator/api/names.h"
 #include "operator/api/packed_text.h"
+#include "operator/api/pod_reason.h"
 #include "operator/api/quantity.h"
 
 /* ---- strings of one block ---- */
@@ -332,14 +333,14 @@ struct pod_problem {
     struct json_slice container, reason, message;
 };
 
-static bool is_usual_wait(struct json_slice reason)
+/* Reasons are words in CamelCase: nothing in them is escaped. */
+static bool reason_is(struct json_slice reason, bool (*is)(const char *))
 {
-    return json_slice_str_eq(reason, "ContainerCreating") || json_slice_str_eq(reason, "PodInitializing");
-}
-
-static bool is_of_memory(struct json_slice reason)
-{
-    return json_slice_str_eq(reason, "OOMKilled");
+    char text[KUBE_LABEL_MAX + 1];
+    if (reason.len < 2 || reason.len - 2 >= sizeof(text) || *reason.data != '"')
+        return false;
+    snprintf(text, sizeof(text), "%.*s", (int)reason.len - 2, reason.data + 1);
+    return is(text);
 }
 
 /* Why this container does not run. A crash loop is explained by the container's last words; of one that was ended for
@@ -351,10 +352,10 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     struct json_slice last = json_slice_get(container, "lastState", "terminated", NULL);
     struct json_slice reason = json_slice_member(waiting, "reason");
     struct json_slice message = json_slice_member(waiting, "message");
-    if (reason.data && !is_usual_wait(reason)) {
+    if (reason.data && !reason_is(reason, pod_reason_is_beginning)) {
         struct json_slice words = json_slice_member(last, "message"), ended_for = json_slice_member(last, "reason");
         message = words.len > 2 ? words : message;
-        if (is_of_memory(ended_for) && json_slice_str_eq(reason, "CrashLoopBackOff"))
+        if (reason_is(ended_for, pod_reason_is_memory) && reason_is(reason, pod_reason_is_loop))
             reason = ended_for;
     } else if (ended.data && json_slice_int(json_slice_member(ended, "exitCode"), 0) != 0) {
         reason = json_slice_member(ended, "reason");
@@ -366,7 +367,7 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     } else {
         return false;
     }
-    if (is_of_memory(reason))
+    if (reason_is(reason, pod_reason_is_memory))
         message = (struct json_slice){.data = NULL};
     *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message};
     return true;

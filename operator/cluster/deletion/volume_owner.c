@@ -3,8 +3,8 @@
 
 #include "operator/cluster/deletion/volume_owner.h"
 
+#include "operator/api/pod_reason.h"
 #include "operator/cluster/state/final_backup_state.h"
-#include "operator/cluster/state/pod_reason.h"
 
 /* Its pod may be given a node at this moment. */
 static bool is_being_placed(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)

@@ -4,10 +4,11 @@
 #include "operator/cluster/rollout/cluster_gate.h"
 
 #include "common/agent_api.h"
+#include "operator/api/condition_reason.h"
+#include "operator/api/pod_reason.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
-#include "operator/cluster/state/pod_reason.h"
 
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
 
@@ -71,7 +72,7 @@ static void refuse_image(
     if (!is_agent || snapshot->config.image_agent)
         config_field_name(&snapshot->cluster, is_agent ? "images.agent" : "images.mysql", field, sizeof(field));
     snprintf(prefix, sizeof(prefix), "%s: ", field);
-    refuse(decision, "ImagePullFailed", prefix,
+    refuse(decision, reason_name(REASON_IMAGE_PULL_FAILED), prefix,
         str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
 }
 
@@ -81,7 +82,7 @@ static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluste
     const char *now = config_memory_limit(&snapshot->cluster, &snapshot->config, CONTAINER_MYSQL, field, sizeof(field));
     snprintf(text, sizeof(text), "the server takes more memory at its start than its container may have (%s%s%s)",
         field, now ? ": " : "", now ? now : "");
-    refuse(decision, "MycnfRejected", "spec.mycnf: ", text);
+    refuse(decision, reason_name(REASON_MYCNF_REJECTED), "spec.mycnf: ", text);
 }
 
 /* One that was ended for want of memory says nothing. */
@@ -94,16 +95,16 @@ static void judge_words(
     case AGENT_CHECK_FAULT_IMAGE:
         config_field_name(&snapshot->cluster, AGENT_CHECK_IMAGE, field, sizeof(field));
         snprintf(prefix, sizeof(prefix), "%s: ", field);
-        refuse(decision, "ImageRejected", prefix, words);
+        refuse(decision, reason_name(REASON_IMAGE_REJECTED), prefix, words);
         break;
     case AGENT_CHECK_FAULT_START:
-        refuse(decision, "ServerNotStarted", "the check pod: ", words);
+        refuse(decision, reason_name(REASON_SERVER_NOT_STARTED), "the check pod: ", words);
         break;
     case AGENT_CHECK_FAULT_MYCNF:
         if (pod_reason_is_memory(pod->problem_reason))
             refuse_memory(snapshot, decision);
         else
-            refuse(decision, "MycnfRejected",
+            refuse(decision, reason_name(REASON_MYCNF_REJECTED),
                 "spec.mycnf: ", str_empty(words) ? "the server does not start with it" : words);
         break;
     }

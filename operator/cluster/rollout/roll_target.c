@@ -3,9 +3,9 @@
 
 #include "operator/cluster/rollout/roll_target.h"
 
+#include "operator/api/pod_reason.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/state/member_view.h"
-#include "operator/cluster/state/pod_reason.h"
 
 /* The API server's clock, by which pods are made, against ours. */
 #define SKEW_MS 10000

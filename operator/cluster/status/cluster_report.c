@@ -256,7 +256,7 @@ static void set_accepted(struct report *report)
     else if (user_password_problem(snapshot, text, sizeof(text)))
         set(report, CONDITION_ACCEPTED, false, reason_name(REASON_SECRET_MISSING), "%s", text);
     else if (first_start_fails(snapshot, &first))
-        set(report, CONDITION_ACCEPTED, false, first.reason, "%s", first.message);
+        set(report, CONDITION_ACCEPTED, false, reason_name(first.reason), "%s", first.message);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
         set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
     else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)

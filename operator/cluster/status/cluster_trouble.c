@@ -5,11 +5,11 @@
 
 #include "common/json.h"
 #include "operator/api/condition_reason.h"
+#include "operator/api/pod_reason.h"
 #include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
-#include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/state/pod_refusal.h"
 #include "operator/cluster/status/mycnf_blame.h"
 

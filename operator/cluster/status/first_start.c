@@ -4,14 +4,12 @@
 #include "operator/cluster/status/first_start.h"
 
 #include "common/json.h"
+#include "operator/api/pod_reason.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/member_view.h"
-#include "operator/cluster/state/pod_reason.h"
 #include "operator/cluster/status/cluster_trouble.h"
 #include "operator/cluster/status/mycnf_blame.h"
-
-#define IMAGE_NOT_PULLED "ImagePullFailed"
 
 static bool is_of(const struct pod_object *pod, const char *container)
 {
@@ -20,35 +18,19 @@ static bool is_of(const struct pod_object *pod, const char *container)
 
 /* ---- images ---- */
 
-/* What a registry answers, in the kubelet's words; or the kubelet, before it asks. */
-static bool is_answer(const char *words)
-{
-    static const char *const answers[] = {"not found", "manifest unknown", "does not exist", "denied", "nauthorized",
-        "authentication required", "authorization failed", "no match for platform", "no matching manifest",
-        "invalid reference format"};
-    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
-        if (strstr(words, answers[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Kubelets before 1.31 say while they wait that they wait, and not why: what was known stays. */
-static bool was_answered(const struct cluster_snapshot *snapshot, const char *words)
+static bool was_refused(const struct cluster_snapshot *snapshot)
 {
     const struct kube_condition *accepted = kube_conditions_find(&snapshot->last.conditions, CONDITION_ACCEPTED);
-    bool says_why = strstr(words, ": ") != NULL;
-    return !says_why && accepted && str_eq(accepted->reason, IMAGE_NOT_PULLED) &&
-        accepted->observed_generation == snapshot->generation;
+    return reason_of(accepted) == REASON_IMAGE_PULL_FAILED && accepted->observed_generation == snapshot->generation;
 }
 
+/* While nobody says why, what was known stays. */
 static bool is_not_pulled(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
 {
-    const char *reason = pod->problem_reason, *words = pod->problem_message;
-    if (!pod_reason_is_image(reason))
+    if (!pod_reason_is_image(pod->problem_reason))
         return false;
-    return str_eq(reason, "InvalidImageName") || str_eq(reason, "ErrImageNeverPull") || is_answer(words) ||
-        was_answered(snapshot, words);
+    enum pod_image_word word = pod_image_word_of(pod->problem_reason, pod->problem_message);
+    return word == POD_IMAGE_REFUSED || (word == POD_IMAGE_UNTOLD && was_refused(snapshot));
 }
 
 static void say_image(
@@ -126,14 +108,14 @@ static void say_words(
 
 /* The first that holds. say: leaves the remedy empty where cluster_trouble.h knows it. */
 static const struct {
-    const char *reason;
+    enum condition_reason reason;
     bool (*holds)(const struct cluster_snapshot *snapshot, const struct pod_object *pod);
     void (*say)(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret);
 } rules[] = {
-    {IMAGE_NOT_PULLED, is_not_pulled, say_image},
-    {"ImageRejected", holds_no_server, say_image},
-    {"MycnfRejected", blames_mycnf, say_mycnf},
-    {"ServerNotStarted", does_not_start, say_words},
+    {REASON_IMAGE_PULL_FAILED, is_not_pulled, say_image},
+    {REASON_IMAGE_REJECTED, holds_no_server, say_image},
+    {REASON_MYCNF_REJECTED, blames_mycnf, say_mycnf},
+    {REASON_SERVER_NOT_STARTED, does_not_start, say_words},
 };
 
 /* Its pod is of what is wanted now, and says something. */

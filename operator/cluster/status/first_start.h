@@ -18,10 +18,11 @@
 #ifndef KM_FIRST_START_H
 #define KM_FIRST_START_H
 
+#include "operator/api/condition_reason.h"
 #include "operator/cluster/state/cluster_snapshot.h"
 
 struct first_start {
-    const char *reason; /* static */
+    enum condition_reason reason;
     char message[KUBE_CONDITION_MESSAGE_MAX];
     char remedy[512]; /* what the user has to do, with the field */
 };

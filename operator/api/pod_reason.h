@@ -2,6 +2,8 @@
 /*
  * pod_reason.h: what is at fault, by the reason that the kubelet gives for a container that waits or has ended, or the
  * scheduler for a pod without a node. Pure. NULL and "" are no reason.
+ *
+ * The texts are those of other programs and stay text where they are kept. What is decided by them is asked here.
  */
 #ifndef KM_POD_REASON_H
 #define KM_POD_REASON_H
@@ -20,5 +22,17 @@ bool pod_reason_is_container(const char *reason);
 bool pod_reason_is_placement(const char *reason);
 /* A container was ended as it needed more memory than its limit. */
 bool pod_reason_is_memory(const char *reason);
+/* The container waits as every one does at its beginning. */
+bool pod_reason_is_beginning(const char *reason);
+/* The container ends over and over. Why is not said by this. */
+bool pod_reason_is_loop(const char *reason);
+
+/* What a pod's words say of an image that is not there (pod_reason_is_image). */
+enum pod_image_word {
+    POD_IMAGE_UNTOLD,  /* not why: kubelets before 1.31 say while they wait that they wait */
+    POD_IMAGE_DELAYED, /* of something that may pass: its registry is not reached */
+    POD_IMAGE_REFUSED, /* no waiting helps: what a registry answers, or the kubelet before it asks */
+};
+enum pod_image_word pod_image_word_of(const char *reason, const char *words);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/state/pod_reason.h"
+#include "operator/api/pod_reason.h"
 
 static bool is_listed(const char *const *list, const char *reason)
 {
@@ -41,4 +41,34 @@ bool pod_reason_is_placement(const char *reason)
 bool pod_reason_is_memory(const char *reason)
 {
     return str_eq(reason, "OOMKilled");
+}
+
+bool pod_reason_is_beginning(const char *reason)
+{
+    return str_eq(reason, "ContainerCreating") || str_eq(reason, "PodInitializing");
+}
+
+bool pod_reason_is_loop(const char *reason)
+{
+    return str_eq(reason, "CrashLoopBackOff");
+}
+
+static bool is_answer_of_registry(const char *words)
+{
+    static const char *const answers[] = {"not found", "manifest unknown", "does not exist", "denied", "nauthorized",
+        "authentication required", "authorization failed", "no match for platform", "no matching manifest",
+        "invalid reference format"};
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        if (strstr(words, answers[i]))
+            return true;
+    }
+    return false;
+}
+
+enum pod_image_word pod_image_word_of(const char *reason, const char *words)
+{
+    static const char *const refusals[] = {"InvalidImageName", "ErrImageNeverPull", NULL};
+    if (is_listed(refusals, reason) || is_answer_of_registry(str_or_empty(words)))
+        return POD_IMAGE_REFUSED;
+    return strstr(str_or_empty(words), ": ") ? POD_IMAGE_DELAYED : POD_IMAGE_UNTOLD;
 }

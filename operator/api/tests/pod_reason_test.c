@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is at fault, by the words of kubelets, schedulers and registries. */
+#include "common/base.h"
+
+#include "operator/api/pod_reason.h"
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+static void reasons(void **state)
+{
+    enum { IMAGE = 1, START = 2, CONTAINER = 4, PLACEMENT = 8, MEMORY = 16, BEGINNING = 32, LOOP = 64 };
+    static const struct {
+        const char *reason;
+        int of;
+    } rows[] = {
+        {NULL, 0},
+        {"", 0},
+        {"Error", 0},
+        {"Evicted", 0},
+        {"ImagePullBackOff", IMAGE},
+        {"ErrImageNeverPull", IMAGE},
+        {"CreateContainerConfigError", START | CONTAINER},
+        {"PostStartHookError", CONTAINER},
+        {"Unschedulable", PLACEMENT},
+        {"OOMKilled", MEMORY},
+        {"ContainerCreating", BEGINNING},
+        {"PodInitializing", BEGINNING},
+        {"CrashLoopBackOff", LOOP},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *reason = rows[i].reason;
+        int of = pod_reason_is_image(reason) * IMAGE + pod_reason_is_start(reason) * START +
+            pod_reason_is_container(reason) * CONTAINER + pod_reason_is_placement(reason) * PLACEMENT +
+            pod_reason_is_memory(reason) * MEMORY + pod_reason_is_beginning(reason) * BEGINNING +
+            pod_reason_is_loop(reason) * LOOP;
+        if (of != rows[i].of)
+            fail_msg("%s: %d", reason, of);
+    }
+}
+
+static void words_of_images(void **state)
+{
+    static const struct {
+        const char *reason, *words;
+        enum pod_image_word word;
+    } rows[] = {
+        {"ImagePullBackOff", "", POD_IMAGE_UNTOLD},
+        {"ImagePullBackOff", NULL, POD_IMAGE_UNTOLD},
+        {"ImagePullBackOff", "Back-off pulling image \"mysql:8.4\"", POD_IMAGE_UNTOLD},
+        {"ErrImagePull", "failed to resolve reference: dial tcp: i/o timeout", POD_IMAGE_DELAYED},
+        {"ErrImagePull", "docker.io/library/mysql:99: not found", POD_IMAGE_REFUSED},
+        {"ImagePullBackOff", "pull access denied", POD_IMAGE_REFUSED},
+        {"ErrImagePull", "unexpected status: 401 Unauthorized", POD_IMAGE_REFUSED},
+        {"InvalidImageName", "", POD_IMAGE_REFUSED},
+        {"ErrImageNeverPull", "Container image is not present with pull policy of Never", POD_IMAGE_REFUSED},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (pod_image_word_of(rows[i].reason, rows[i].words) != rows[i].word)
+            fail_msg("%s: %s", rows[i].reason, rows[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(words_of_images),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
