@@ -525,7 +525,7 @@ struct kube_request *kube_stream(
     struct kube_client *client, const char *path, int64_t idle_timeout_ms, const struct kube_stream_ops *ops, void *arg)
 {
     const struct kube_call call = {
-        .verb = strstr(path, "watch=1") ? "watch" : "list",
+        .verb = ops->is_watch ? "watch" : "list",
         .resource = ops->resource ? ops->resource : "",
         .http_method = "GET",
         .path = xstrdup(path),

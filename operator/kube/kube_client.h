@@ -111,6 +111,7 @@ struct kube_stream_ops {
     void (*done)(void *arg, const struct error *err);     /* err NULL: complete 2xx body */
     size_t receive_buffer_bytes;                          /* as in http_client */
     const char *resource;                                 /* static, for metrics; NULL: none */
+    bool is_watch;                                        /* likewise; else a list */
 };
 struct kube_request *kube_stream(struct kube_client *client, const char *path, int64_t idle_timeout_ms,
     const struct kube_stream_ops *ops, void *arg);

@@ -417,7 +417,7 @@ static void watch_start(struct reflector *reflector)
     if (reflector->watches_metric)
         metric_inc(reflector->watches_metric);
     const struct kube_stream_ops ops = {
-        .data = on_watch_data, .done = on_watch_done, .resource = reflector->resource->kind->plural};
+        .data = on_watch_data, .done = on_watch_done, .resource = reflector->resource->kind->plural, .is_watch = true};
     const int64_t grace_ms = MIN_OF(WATCH_GRACE_MIN_MS + timeout_ms / 4, WATCH_GRACE_MAX_MS);
     reflector->watch = kube_stream(reflector->client, path.buf, timeout_ms + grace_ms, &ops, reflector);
 }
