@@ -270,6 +270,7 @@ static bool is_better(
 const struct cluster_member *election_successor(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_member *best = NULL;
+    bool is_first = true;
     char reason[256], first[256] = "there is no other member";
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -278,8 +279,10 @@ const struct cluster_member *election_successor(const struct cluster_snapshot *s
         bool can = election_can_take_over(snapshot, member, reason, sizeof(reason));
         if (can && (!best || is_better(snapshot, member, best)))
             best = member;
-        if (!can && str_eq(first, "there is no other member"))
+        if (!can && is_first) {
             snprintf(first, sizeof(first), "%s", reason);
+            is_first = false;
+        }
     }
     snprintf(why, size, "%s", best ? "" : first);
     return best;
