@@ -139,6 +139,15 @@ static bool is_rolled_out(const struct app_view *view)
         json_path_int(status, "availableReplicas", 0) == wanted;
 }
 
+/* What the Deployment controller says of a roll that takes too long:
+ * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
+static const char deadline_exceeded[] = "ProgressDeadlineExceeded";
+
+static bool deployment_gave_up(const json_t *progressing)
+{
+    return str_eq(json_path_str(progressing, "reason", NULL), deadline_exceeded);
+}
+
 static void judge(const struct app_view *view, struct kube_conditions *conditions, int64_t now_ms)
 {
     char message[KUBE_CONDITION_MESSAGE_MAX];
@@ -148,12 +157,11 @@ static void judge(const struct app_view *view, struct kube_conditions *condition
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
     snprintf(message, sizeof(message), "%lld of %lld pods are available",
         (long long)json_path_int(view->deployment_status, "availableReplicas", 0), (long long)view->app->replicas);
-    bool gave_up = str_eq(json_path_str(progressing, "reason", NULL), "ProgressDeadlineExceeded");
+    bool gave_up = deployment_gave_up(progressing);
     if (view->reason)
         ready.ready = (struct ready_reason){false, view->reason, view->message};
     else if (!is_rolled_out(view) && gave_up)
-        ready.ready =
-            (struct ready_reason){false, "ProgressDeadlineExceeded", json_path_str(progressing, "message", message)};
+        ready.ready = (struct ready_reason){false, deadline_exceeded, json_path_str(progressing, "message", message)};
     else if (!is_rolled_out(view))
         ready.ready = (struct ready_reason){false, "Progressing", message};
     struct ready_reason *other = (view->reason ? view->is_stalled : gave_up) ? &ready.stalled : &ready.reconciling;
