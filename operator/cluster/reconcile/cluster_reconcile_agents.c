@@ -217,7 +217,7 @@ static bool may_report_later(const struct cluster_reconcile *reconcile)
 static bool awaits_first_answer(const struct cluster_reconcile *reconcile)
 {
     return reconcile->executed && !reconcile->context.error.kind && reconcile->decision.set_waits &&
-        str_empty(reconcile->decision.gate_reason);
+        reconcile->decision.gate_reason == REASON_OTHER;
 }
 
 int cluster_phase_agents(void *arg)

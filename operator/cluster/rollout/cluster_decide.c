@@ -297,7 +297,7 @@ static void explain_set(struct cluster_decision *decision)
 {
     if (!decision->set_waits)
         return;
-    _cleanup_(freep) char *text = str_empty(decision->gate_reason)
+    _cleanup_(freep) char *text = decision->gate_reason == REASON_OTHER
         ? xstrdup("make the StatefulSet, once the API server has said whether it takes a pod of it")
         : xasprintf("make the StatefulSet; blocked: %s", decision->gate_message);
     next_action(decision, text);

@@ -28,6 +28,7 @@
 #ifndef KM_CLUSTER_DECIDE_H
 #define KM_CLUSTER_DECIDE_H
 
+#include "operator/api/condition_reason.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/rollout/cluster_roll.h"
 #include "operator/cluster/state/cluster_roles.h"
@@ -46,8 +47,9 @@ struct cluster_decision {
     struct plan *plan;             /* owned; never NULL */
     uint64_t desired[CHILD_COUNT]; /* hash of the manifests, 0: not computed */
     enum cluster_gate gate;
-    /* With an open gate: what the API server says against the members' pods while there are none; "" nothing. */
-    char gate_reason[KUBE_CONDITION_REASON_MAX];
+    /* Of Accepted; REASON_OTHER: nothing is refused. With an open gate: what the API server says against the members'
+     * pods while there are none. */
+    enum condition_reason gate_reason;
     char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
     bool asks_template;                     /* the API server is to be asked about the template */
     bool set_waits;                         /* no StatefulSet is made yet: it has not answered, or refuses */

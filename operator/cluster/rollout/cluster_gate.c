@@ -12,16 +12,17 @@
 
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
 
-static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, const char *reason, const char *fmt, ...)
+static void KM_PRINTF(3, 4) say(struct cluster_decision *decision, enum condition_reason reason, const char *fmt, ...)
 {
     va_list ap;
-    snprintf(decision->gate_reason, sizeof(decision->gate_reason), "%s", reason);
+    decision->gate_reason = reason;
     va_start(ap, fmt);
     vsnprintf(decision->gate_message, sizeof(decision->gate_message), fmt, ap);
     va_end(ap);
 }
 
-static void refuse(struct cluster_decision *decision, const char *reason, const char *prefix, const char *message)
+static void refuse(
+    struct cluster_decision *decision, enum condition_reason reason, const char *prefix, const char *message)
 {
     decision->gate = GATE_REFUSED;
     say(decision, reason, "%s%s; running members are left as they are", prefix, message);
@@ -53,11 +54,11 @@ static void judge_pending(const struct cluster_snapshot *snapshot, struct cluste
     const struct pod_object *pod = snapshot->check_pod;
     bool is_told = !pod->scheduled && pod_reason_is_placement(pod->problem_reason);
     if (is_told && is_older_than(snapshot, CHECK_PLACE_MS, decision))
-        refuse(decision, "Unschedulable", PLACE_PREFIX, pod->problem_message);
+        refuse(decision, REASON_UNSCHEDULABLE, PLACE_PREFIX, pod->problem_message);
     else if (!is_told && !pod->scheduled && is_older_than(snapshot, CHECK_START_MS, decision))
-        refuse(decision, "Unschedulable", PLACE_PREFIX, "no scheduler has said anything of it for a minute");
+        refuse(decision, REASON_UNSCHEDULABLE, PLACE_PREFIX, "no scheduler has said anything of it for a minute");
     else if (pod->scheduled && is_older_than(snapshot, CHECK_START_MS, decision))
-        say(decision, "",
+        say(decision, REASON_OTHER,
             "the check pod has been on %s for a minute and does not start: kubectl describe pod %s says why, a ConfigMap or "
             "Secret of podTemplate that is not there, or an image that comes slowly",
             pod->node_name, pod->name);
@@ -72,7 +73,7 @@ static void refuse_image(
     if (!is_agent || snapshot->config.image_agent)
         config_field_name(&snapshot->cluster, is_agent ? "images.agent" : "images.mysql", field, sizeof(field));
     snprintf(prefix, sizeof(prefix), "%s: ", field);
-    refuse(decision, reason_name(REASON_IMAGE_PULL_FAILED), prefix,
+    refuse(decision, REASON_IMAGE_PULL_FAILED, prefix,
         str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
 }
 
@@ -82,7 +83,7 @@ static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluste
     const char *now = config_memory_limit(&snapshot->cluster, &snapshot->config, CONTAINER_MYSQL, field, sizeof(field));
     snprintf(text, sizeof(text), "the server takes more memory at its start than its container may have (%s%s%s)",
         field, now ? ": " : "", now ? now : "");
-    refuse(decision, reason_name(REASON_MYCNF_REJECTED), "spec.mycnf: ", text);
+    refuse(decision, REASON_MYCNF_REJECTED, "spec.mycnf: ", text);
 }
 
 /* One that was ended for want of memory says nothing. */
@@ -95,16 +96,16 @@ static void judge_words(
     case AGENT_CHECK_FAULT_IMAGE:
         config_field_name(&snapshot->cluster, AGENT_CHECK_IMAGE, field, sizeof(field));
         snprintf(prefix, sizeof(prefix), "%s: ", field);
-        refuse(decision, reason_name(REASON_IMAGE_REJECTED), prefix, words);
+        refuse(decision, REASON_IMAGE_REJECTED, prefix, words);
         break;
     case AGENT_CHECK_FAULT_START:
-        refuse(decision, reason_name(REASON_SERVER_NOT_STARTED), "the check pod: ", words);
+        refuse(decision, REASON_SERVER_NOT_STARTED, "the check pod: ", words);
         break;
     case AGENT_CHECK_FAULT_MYCNF:
         if (pod_reason_is_memory(pod->problem_reason))
             refuse_memory(snapshot, decision);
         else
-            refuse(decision, reason_name(REASON_MYCNF_REJECTED),
+            refuse(decision, REASON_MYCNF_REJECTED,
                 "spec.mycnf: ", str_empty(words) ? "the server does not start with it" : words);
         break;
     }
@@ -118,7 +119,7 @@ static void judge_check_pod(const struct cluster_snapshot *snapshot, struct clus
     else if (pod_reason_is_image(pod->problem_reason))
         refuse_image(snapshot, pod, decision);
     else if (pod_reason_is_start(pod->problem_reason))
-        refuse(decision, "PodNotStarted", "podTemplate: a pod of it does not start: ",
+        refuse(decision, REASON_POD_NOT_STARTED, "podTemplate: a pod of it does not start: ",
             str_empty(pod->problem_message) ? pod->problem_reason : pod->problem_message);
     else if (has_spoken(pod))
         judge_words(snapshot, pod, decision);
@@ -216,7 +217,7 @@ static void keep_before(const struct cluster_snapshot *snapshot, struct cluster_
     bool failed = !str_empty(snapshot->before_error);
     decision->gate = GATE_CHECKING;
     decision->asks_before = true;
-    say(decision, "", "what the members run is stored first%s%s", failed ? ": " : "",
+    say(decision, REASON_OTHER, "what the members run is stored first%s%s", failed ? ": " : "",
         failed ? snapshot->before_error : "");
 }
 
@@ -250,9 +251,9 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     decision->asks_template = is_asked;
     decision->set_waits = set_waits(snapshot, verdict);
     if (is_guarded && is_refused(verdict, nobody))
-        refuse(decision, "TemplateRefused", prefix, snapshot->template_answer.message);
+        refuse(decision, REASON_TEMPLATE_REFUSED, prefix, snapshot->template_answer.message);
     else if (is_refused(verdict, nobody))
-        say(decision, "TemplateRefused", "%s%s", prefix, snapshot->template_answer.message);
+        say(decision, REASON_TEMPLATE_REFUSED, "%s%s", prefix, snapshot->template_answer.message);
     else if (is_guarded && verdict != TEMPLATE_UNKNOWN)
         ask_check_pod(snapshot, kind, decision);
     if (is_guarded && decision->gate == GATE_OPEN && roll_must_be_kept(snapshot))

@@ -249,8 +249,8 @@ static void set_accepted(struct report *report)
     struct first_start first;
     if (!str_empty(snapshot->reason))
         set(report, CONDITION_ACCEPTED, false, snapshot->reason, "%s", snapshot->message);
-    else if (!str_empty(decision->gate_reason))
-        set(report, CONDITION_ACCEPTED, false, decision->gate_reason, "%s", decision->gate_message);
+    else if (decision->gate_reason != REASON_OTHER)
+        set(report, CONDITION_ACCEPTED, false, reason_name(decision->gate_reason), "%s", decision->gate_message);
     else if (refused_object(report))
         set(report, CONDITION_ACCEPTED, false, refused_object(report), "%s", report->outcome->error->message);
     else if (user_password_problem(snapshot, text, sizeof(text)))
@@ -620,7 +620,7 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
             snapshot->message, rest);
     else if (!str_empty(snapshot->reason))
         put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
-    else if (report->decision->set_waits && !str_empty(report->decision->gate_reason))
+    else if (report->decision->set_waits && report->decision->gate_reason != REASON_OTHER)
         say_how_to_pass(report, out, size);
     else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
         put_text(out, size, "make Secret %s in namespace %s with the password as key %s", cluster->password_secret_name,
