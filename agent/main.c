@@ -54,7 +54,8 @@ static int command_of_child(const struct agent_options *options, struct error *e
     return up ? upload_process_run(&child, err) : download_process_run(&child, err);
 }
 
-static int run_command(const struct agent_options *options, struct error *err)
+/* fault: of `init`. */
+static int run_command(const struct agent_options *options, enum agent_init_fault *fault, struct error *err)
 {
     if (agent_command_is_child(options->command))
         return command_of_child(options, err);
@@ -62,7 +63,7 @@ static int run_command(const struct agent_options *options, struct error *err)
     case COMMAND_COPY:
         return command_copy(options, err);
     case COMMAND_INIT:
-        return seed_run(options, err);
+        return seed_run(options, fault, err);
     case COMMAND_CHECK:
         return check_command_run(options, err);
     case COMMAND_SERVER:
@@ -89,6 +90,7 @@ int main(int argc, char **argv)
 {
     struct error err = ERROR_INIT;
     struct agent_options options;
+    enum agent_init_fault fault = AGENT_INIT_FAULT_OTHER;
 
     build_commit = KM_COMMIT;
     if (agent_options_parse(argc, argv, &options, &err) < 0) {
@@ -96,12 +98,13 @@ int main(int argc, char **argv)
         return 2;
     }
     log_setup(options.log_level, options.log_format, STDERR_FILENO);
-    int rc = run_command(&options, &err);
+    int rc = run_command(&options, &fault, &err);
     if (rc < 0 && !agent_command_is_tool(options.command)) {
         log_error("the agent ends", LOG_ERR(&err));
         if (!agent_command_is_child(options.command))
             termination_log_write(options.paths.termination_log, err.message);
     }
+    int failed = options.command == COMMAND_INIT ? agent_init_exit_code(fault) : 1;
     agent_options_release(&options);
-    return rc < 0 ? 1 : 0;
+    return rc < 0 ? failed : 0;
 }

@@ -564,7 +564,7 @@ static void seed_end(struct seed *seed)
     loop_free(seed->loop);
 }
 
-int seed_run(const struct agent_options *options, struct error *err)
+int seed_run(const struct agent_options *options, enum agent_init_fault *ret_fault, struct error *err)
 {
     struct seed *seed = xnew(struct seed);
     struct init_options init = {
@@ -574,7 +574,8 @@ int seed_run(const struct agent_options *options, struct error *err)
     };
 
     seed->options = options;
-    if (init_prepare(&init, &seed->prepared, err) < 0 ||
+    *ret_fault = AGENT_INIT_FAULT_OTHER;
+    if (init_prepare(&init, &seed->prepared, ret_fault, err) < 0 ||
         epoch_file_read(&options->paths, &seed->status.epoch, err) < 0) {
         init_prepared_release(&seed->prepared);
         free(seed);

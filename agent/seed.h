@@ -13,10 +13,11 @@
 #include "common/base.h"
 
 #include "agent/options.h"
+#include "common/agent_api.h"
 #include "common/error.h"
 
 /* Returns 0 when `data` holds what was ordered; fails for what an order cannot mend (configuration, foreign data), and
- * by a signal. */
-int seed_run(const struct agent_options *options, struct error *err) KM_MUST_CHECK;
+ * by a signal. ret_fault: set in that case, what it is the fault of. */
+int seed_run(const struct agent_options *options, enum agent_init_fault *ret_fault, struct error *err) KM_MUST_CHECK;
 
 #endif

@@ -93,9 +93,33 @@ size_t agent_check_adjusted(const char *said, const char **ret_cut)
     return cut ? (size_t)(cut - text) : strlen(text);
 }
 
-bool agent_init_refuses_mycnf(const char *said)
+/* 1 is of agents that do not tell, 2 of options that are not known; a shell and the runtimes have those from 125 on. */
+static const int init_exit_codes[AGENT_INIT_FAULT_COUNT] = {
+    [AGENT_INIT_FAULT_OTHER] = 10,
+    [AGENT_INIT_FAULT_MYCNF] = 11,
+    [AGENT_INIT_FAULT_IMAGE] = 12,
+};
+
+int agent_init_exit_code(enum agent_init_fault fault)
 {
-    return said && strstr(said, AGENT_INIT_MYCNF);
+    return init_exit_codes[fault];
+}
+
+/* Up to 0.1.0. What they say of a my.cnf that the server refuses has that name in it. */
+static enum agent_init_fault fault_by_words(const char *said)
+{
+    if (strstr(said, "this image holds ") || strstr(said, "the image holds "))
+        return AGENT_INIT_FAULT_IMAGE;
+    return strstr(said, "my.cnf") ? AGENT_INIT_FAULT_MYCNF : AGENT_INIT_FAULT_OTHER;
+}
+
+enum agent_init_fault agent_init_fault_of(int exit_code, const char *said)
+{
+    for (int fault = 0; fault < AGENT_INIT_FAULT_COUNT; fault++) {
+        if (exit_code == init_exit_codes[fault])
+            return (enum agent_init_fault)fault;
+    }
+    return fault_by_words(said ? said : "");
 }
 
 /* ---- instance config ---- */

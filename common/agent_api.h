@@ -103,8 +103,6 @@
 /* When all is well: the values that the server changes, and behind this the sizes that it was started with instead of
  * those of the my.cnf. Either may be empty; without the second there is none of this. */
 #define AGENT_CHECK_CUT "\n"
-/* What `init` says of a my.cnf that its server refuses has this in it, of the reasons for which it ends that alone. */
-#define AGENT_INIT_MYCNF "my.cnf"
 #define AGENT_TERMINATION_LOG "/dev/termination-log" /* why a container ended, for people; the operator quotes it */
 
 /* What `check` has failed for, by what it says. */
@@ -118,13 +116,22 @@ enum agent_check_fault agent_check_fault_of(const char *said, const char **ret_w
 /* Of a `check` that has failed for nothing: so many bytes are of the values that the server changes. ret_cut: the sizes
  * that it was started with instead; "" none. */
 size_t agent_check_adjusted(const char *said, const char **ret_cut);
-/* Of an `init` that has ended. */
-bool agent_init_refuses_mycnf(const char *said);
+/* What `init` has ended for. The exit code tells it, beside words that are for people. */
+enum agent_init_fault {
+    AGENT_INIT_FAULT_OTHER,
+    AGENT_INIT_FAULT_MYCNF, /* the server refuses it */
+    AGENT_INIT_FAULT_IMAGE, /* it holds no server, or one that cannot read the data */
+    AGENT_INIT_FAULT_COUNT
+};
+int agent_init_exit_code(enum agent_init_fault fault);
+/* Agents up to 0.1.0 end with 1, whatever it is: of these, and of no others, it is read from what they say. said: NULL
+ * is fine. */
+enum agent_init_fault agent_init_fault_of(int exit_code, const char *said);
 
 /* ---- subcommands, run by the containers ---- */
 /*   kube-mysql-agent copy DIR   init container "inject" (agent image): copies itself into AGENT_BIN_DIR
  *   kube-mysql-agent init       init container "init" (database image): data folder, my.cnf, init-file; resumes after a
- *   crash
+ *   crash. Its exit code says what is at fault (agent_init_exit_code)
  *   kube-mysql-agent check      the check pod (database image): would this image take this my.cnf, and does its server
  *   start with it? Touches no member's data
  *   kube-mysql-agent server     container "mysql" (database image): execs the image's own mysqld or mariadbd

@@ -38,19 +38,24 @@ int init_user_name(char **ret, struct error *err)
 
 /* Writes the composed my.cnf under a name of its own, has the server judge it, and puts it into place. */
 static int write_mycnf(const struct agent_paths *paths, const struct server_binary *binary,
-    const struct run_mycnf_input *input, struct strbuf *adjusted, struct error *err)
+    const struct run_mycnf_input *input, struct strbuf *adjusted, enum agent_init_fault *ret_fault, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(freep) char *candidate = xasprintf("%s.new", paths->run_mycnf);
 
     strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
     run_mycnf_compose(input, &text);
-    if (text.overflowed)
+    if (text.overflowed) {
+        *ret_fault = AGENT_INIT_FAULT_MYCNF;
         return error_set(err, ERROR_TOO_LARGE, "my.cnf is larger than %ld bytes", MYCNF_MAX);
+    }
     if (fs_write_file_atomic(candidate, text.buf, text.len, 0640, err) < 0)
         return -1;
-    if (mycnf_check(binary, candidate, adjusted, err) < 0)
+    if (mycnf_check(binary, candidate, adjusted, err) < 0) {
+        if (err && err->kind == ERROR_INVALID)
+            *ret_fault = AGENT_INIT_FAULT_MYCNF;
         return -1;
+    }
     if (rename(candidate, paths->run_mycnf) < 0)
         return error_set_errno(err, errno, "renaming %s", candidate);
     return 0;
@@ -81,7 +86,7 @@ static int check_replicas(
 
 /* Everything that can be judged without a data folder: the image, its user, my.cnf. */
 static int prepare_config(const struct init_options *options, const struct server_binary *binary, char **ret_user,
-    struct strbuf *adjusted, struct error *err)
+    struct strbuf *adjusted, enum agent_init_fault *ret_fault, struct error *err)
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     _cleanup_(strbuf_release) struct strbuf mycnf, help;
@@ -109,7 +114,7 @@ static int prepare_config(const struct init_options *options, const struct serve
     };
     if (write_init_file(paths, dialect, *ret_user, err) < 0)
         return -1;
-    return write_mycnf(paths, binary, &input, adjusted, err);
+    return write_mycnf(paths, binary, &input, adjusted, ret_fault, err);
 }
 
 static int find_binary(struct server_binary *ret, struct error *err)
@@ -128,16 +133,33 @@ void init_prepared_release(struct init_prepared *prepared)
     *prepared = (struct init_prepared){0};
 }
 
-int init_prepare(const struct init_options *options, struct init_prepared *ret, struct error *err)
+/* Of a folder that holds no database of ours the image is innocent. */
+static int check_data(const struct init_prepared *prepared, enum agent_init_fault *ret_fault, struct error *err)
+{
+    if (datadir_check(&prepared->facts, &prepared->binary.version, err) == 0)
+        return 0;
+    if (prepared->facts.kind == DATADIR_DATABASE)
+        *ret_fault = AGENT_INIT_FAULT_IMAGE;
+    return -1;
+}
+
+int init_prepare(
+    const struct init_options *options, struct init_prepared *ret, enum agent_init_fault *ret_fault, struct error *err)
 {
     _cleanup_(init_prepared_release) struct init_prepared prepared = {0};
+    enum agent_init_fault fault = AGENT_INIT_FAULT_OTHER;
 
     /* The configuration first: a bad one must not cost an initialisation or a copy. */
-    if (find_binary(&prepared.binary, err) < 0 ||
-        prepare_config(options, &prepared.binary, &prepared.user, NULL, err) < 0 ||
-        datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
-        datadir_check(&prepared.facts, &prepared.binary.version, err) < 0)
+    if (find_binary(&prepared.binary, err) < 0) {
+        *ret_fault = err && err->kind == ERROR_NOT_FOUND ? AGENT_INIT_FAULT_IMAGE : AGENT_INIT_FAULT_OTHER;
         return -1;
+    }
+    if (prepare_config(options, &prepared.binary, &prepared.user, NULL, &fault, err) < 0 ||
+        datadir_recover(options->paths, err) < 0 || datadir_inspect(options->paths, &prepared.facts, err) < 0 ||
+        check_data(&prepared, &fault, err) < 0) {
+        *ret_fault = fault;
+        return -1;
+    }
     prepared.path = seed_path_find(&prepared.binary);
     *ret = prepared;
     prepared = (struct init_prepared){0};
@@ -176,12 +198,13 @@ int init_check(const struct init_options *options, struct init_checked *ret, str
 {
     _cleanup_(agent_instance_config_release) struct agent_instance_config instance = {0};
     _cleanup_(init_checked_release) struct init_checked checked = {0};
+    enum agent_init_fault fault; /* `check` tells it by its first words */
 
     if (instance_config_load(options->paths->config_instance, &instance, err) < 0)
         return -1;
     if (find_binary(&checked.binary, err) < 0 || check_data_version(&instance, &checked.binary, err) < 0)
         return error_prefix(err, AGENT_CHECK_IMAGE);
-    if (prepare_config(options, &checked.binary, &checked.user, adjusted, err) < 0 ||
+    if (prepare_config(options, &checked.binary, &checked.user, adjusted, &fault, err) < 0 ||
         check_made_with(options, &instance, &checked.binary, err) < 0)
         return -1;
     checked.start = instance.start;

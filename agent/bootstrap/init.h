@@ -15,6 +15,7 @@
 #include "agent/bootstrap/paths.h"
 #include "agent/bootstrap/seed_path.h"
 #include "agent/bootstrap/server_binary.h"
+#include "common/agent_api.h"
 #include "common/error.h"
 
 struct init_options {
@@ -30,8 +31,9 @@ struct init_prepared {
     struct datadir_facts facts; /* DATADIR_EMPTY or DATADIR_DATABASE: the others are errors */
 };
 
-/* Blocking. */
-int init_prepare(const struct init_options *options, struct init_prepared *ret, struct error *err) KM_MUST_CHECK;
+/* Blocking. ret_fault: set only on failure, what that is the fault of. */
+int init_prepare(const struct init_options *options, struct init_prepared *ret, enum agent_init_fault *ret_fault,
+    struct error *err) KM_MUST_CHECK;
 void init_prepared_release(struct init_prepared *prepared);
 
 struct init_checked {

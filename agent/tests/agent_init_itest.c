@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/tests/agent_rig.h"
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/subprocess.h"
@@ -190,7 +191,7 @@ static void test_foreign_data_is_left_alone(void **state)
 
     assert_int_equal(mkdir(agent_rig_path(rig, "vol/data"), 0755), 0);
     agent_rig_put(rig, "vol/data/thesis.odt", "years of work");
-    assert_int_equal(agent_rig_init(rig), 1);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_OTHER));
     assert_true(agent_rig_file_says(rig, "vol/data/thesis.odt", "years of work"));
     assert_true(agent_rig_file_says(rig, "termination", "thesis.odt"));
     assert_false(agent_rig_has(rig, "vol/data/ibdata1"));
@@ -205,7 +206,7 @@ static void test_newer_data_is_left_alone(void **state)
     agent_rig_put(rig, "vol/data/ibdata1", "");
     agent_rig_put(rig, "vol/data/aria_log_control", "");
     agent_rig_put(rig, "vol/data/mariadb_upgrade_info", "99.1.2-MariaDB");
-    assert_int_equal(agent_rig_init(rig), 1);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_IMAGE));
     assert_true(agent_rig_file_says(rig, "termination", "99.1.2-MariaDB"));
 }
 
@@ -214,7 +215,7 @@ static void test_a_refused_configuration_costs_nothing(void **state)
     struct agent_rig *rig = *state;
 
     agent_rig_put(rig, "config/my.cnf", "[mysqld]\nno_such_key = 5\n");
-    assert_int_equal(agent_rig_init(rig), 1);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_MYCNF));
     assert_true(agent_rig_file_says(rig, "termination", "no_such_key"));
     assert_false(agent_rig_has(rig, "vol/data"));
     assert_false(agent_rig_has(rig, "run/my.cnf"));
@@ -243,10 +244,10 @@ static void test_missing_files(void **state)
     struct agent_rig *rig = *state;
 
     agent_rig_put(rig, "config/instance.json", "{");
-    assert_int_equal(agent_rig_init(rig), 1);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_OTHER));
     assert_true(agent_rig_file_says(rig, "termination", "instance.json"));
     agent_rig_put(rig, "config/instance.json", NULL);
-    assert_int_equal(agent_rig_init(rig), 1);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_OTHER));
     assert_false(agent_rig_has(rig, "vol/data"));
 }
 

@@ -287,9 +287,34 @@ static void test_last_words_are_read_as_values(void **unused)
         assert_int_equal(agent_check_adjusted(rows[i].said, &cut), rows[i].adjusted);
         assert_string_equal(cut, rows[i].cut);
     }
-    assert_true(agent_init_refuses_mycnf("8.4.6 refuses my.cnf: unknown variable 'x'"));
-    assert_false(agent_init_refuses_mycnf("the volume is full"));
-    assert_false(agent_init_refuses_mycnf(NULL));
+}
+
+static void test_what_init_ends_for(void **state)
+{
+    static const struct {
+        int code;
+        const char *said;
+        enum agent_init_fault fault;
+    } rows[] = {
+        {11, "refused", AGENT_INIT_FAULT_MYCNF}, {11, "this image holds neither", AGENT_INIT_FAULT_MYCNF},
+        {11, NULL, AGENT_INIT_FAULT_MYCNF}, {12, "no server", AGENT_INIT_FAULT_IMAGE},
+        {10, "opening /run/mysqld/my.cnf.new: No space left on device", AGENT_INIT_FAULT_OTHER},
+        /* agents that do not tell */
+        {1, "8.4.6 refuses my.cnf: unknown variable 'x'", AGENT_INIT_FAULT_MYCNF},
+        {1, "this image holds neither mariadbd nor mysqld", AGENT_INIT_FAULT_IMAGE},
+        {1, "the data folder was written by version 9; the image holds the older 8.4.6", AGENT_INIT_FAULT_IMAGE},
+        {1, "the volume is full", AGENT_INIT_FAULT_OTHER}, {1, "", AGENT_INIT_FAULT_OTHER},
+        {1, NULL, AGENT_INIT_FAULT_OTHER},
+        {0, "8.4.6 refuses my.cnf: unknown variable 'x'", AGENT_INIT_FAULT_MYCNF}, /* the code is not known */
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (agent_init_fault_of(rows[i].code, rows[i].said) != rows[i].fault)
+            fail_msg("%d: %s", rows[i].code, rows[i].said);
+    }
+    for (int i = 0; i < AGENT_INIT_FAULT_COUNT; i++)
+        assert_int_equal(agent_init_fault_of(agent_init_exit_code((enum agent_init_fault)i), NULL), i);
 }
 
 int main(void)
@@ -305,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_instance_config),
         cmocka_unit_test(test_accounts_hash),
         cmocka_unit_test(test_last_words_are_read_as_values),
+        cmocka_unit_test(test_what_init_ends_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,6 +331,7 @@ static int clamp_int(int64_t value)
 
 struct pod_problem {
     struct json_slice container, reason, message;
+    int exit_code;
 };
 
 /* Reasons are words in CamelCase: nothing in them is escaped. */
@@ -369,7 +370,8 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     }
     if (reason_is(reason, pod_reason_is_memory))
         message = (struct json_slice){.data = NULL};
-    *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message};
+    int64_t code = json_slice_int(json_slice_member(ended.data ? ended : last, "exitCode"), 0);
+    *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message, clamp_int(code)};
     return true;
 }
 
@@ -411,7 +413,7 @@ static struct pod_problem scan_problem(struct json_slice status, struct pod_obje
         status = scheduled;
     /* Else the pod's own: Evicted, NodeLost. */
     return (struct pod_problem){
-        {.data = NULL}, json_slice_member(status, "reason"), json_slice_member(status, "message")};
+        {.data = NULL}, json_slice_member(status, "reason"), json_slice_member(status, "message"), 0};
 }
 
 static enum pod_phase phase_of(struct json_slice status)
@@ -508,6 +510,7 @@ static struct kube_object *project_pod(struct json_slice object, struct error *e
     struct pod_object *ret = (struct pod_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->name = key_name(&ret->object);
     ret->ordinal = names_ordinal(ret->name);
+    ret->problem_exit = problem.exit_code;
     ret->phase = phase_of(status);
     ret->scheduled = condition_is(status, "PodScheduled", "True");
     ret->initialized = condition_is(status, "Initialized", "True");

@@ -94,6 +94,7 @@ struct pod_object {
     const char *problem_container;
     const char *problem_reason; /* Unschedulable, ImagePullBackOff, CrashLoopBackOff, Error, OOMKilled, ... */
     const char *problem_message;
+    int problem_exit; /* exit code of that container's last end; 0: it has not ended, or none is told */
 };
 
 struct pvc_object {

@@ -93,36 +93,41 @@ static void pod_problems(void **state)
 #define CONTAINER(rest) "\"containerStatuses\":[{\"name\":\"mysql\",\"ready\":false," rest "}]"
     static const struct {
         const char *status, *container, *reason, *message;
+        int exit_code;
     } rows[] = {
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ContainerCreating\"}}"), "", "", ""},
+        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ContainerCreating\"}}"), "", "", "", 0},
         {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"Back-off pulling image\"}}"),
-            "mysql", "ImagePullBackOff", "Back-off pulling image"},
+            "mysql", "ImagePullBackOff", "Back-off pulling image", 0},
         {CONTAINER(
              "\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
              "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"unknown variable 'x'\\n\"}}"),
-            "mysql", "CrashLoopBackOff", "unknown variable 'x'\n"},
+            "mysql", "CrashLoopBackOff", "unknown variable 'x'\n", 1},
         {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
                    "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":"
                    "\"1 [Note] Starting\\n2 [ERROR] InnoDB: corrupt\\n3 [ERROR] Aborting\\n\"}}"),
-            "mysql", "CrashLoopBackOff", "InnoDB: corrupt"},
-        {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", ""},
+            "mysql", "CrashLoopBackOff", "InnoDB: corrupt", 1},
+        {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", "",
+            137},
         /* a loop of such ends: what the server said before knows nothing of it */
         {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
                    "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"message\":"
                    "\"1 [Note] InnoDB: Initializing buffer pool\\n2 [ERROR] mlock failed\\n\"}}"),
-            "mysql", "OOMKilled", ""},
+            "mysql", "OOMKilled", "", 137},
         {CONTAINER("\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\","
                    "\"message\":\"mariadbd: ready\"}}"),
-            "mysql", "OOMKilled", ""},
+            "mysql", "OOMKilled", "", 137},
         {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"no\"}},"
                    "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"),
-            "mysql", "ImagePullBackOff", "no"},
+            "mysql", "ImagePullBackOff", "no", 137},
         {CONTAINER(
              "\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":2,\"reason\":\"Error\",\"message\":\"m\"}}"),
-            "mysql", "Error", "m"},
+            "mysql", "Error", "m", 2},
+        {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":11,\"reason\":\"Error\",\"message\":\"m\"}},"
+                   "\"lastState\":{\"terminated\":{\"exitCode\":1}}"),
+            "mysql", "Error", "m", 11},
         {"\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes\"}]",
-            "", "Unschedulable", "0/1 nodes"},
-        {"\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on disk\"", "", "Evicted", "low on disk"},
+            "", "Unschedulable", "0/1 nodes", 0},
+        {"\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on disk\"", "", "Evicted", "low on disk", 0},
     };
 #undef CONTAINER
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -131,6 +136,7 @@ static void pod_problems(void **state)
         assert_string_equal(pod->problem_container, rows[i].container);
         assert_string_equal(pod->problem_reason, rows[i].reason);
         assert_string_equal(pod->problem_message, rows[i].message);
+        assert_int_equal(pod->problem_exit, rows[i].exit_code);
         free(pod);
     }
 }

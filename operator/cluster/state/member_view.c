@@ -234,11 +234,15 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
         member_speaks(member) && !member_has_wanted_mycnf(snapshot, member) && !member_is_outdated(snapshot, member);
 }
 
+enum agent_init_fault pod_init_fault(const struct pod_object *pod)
+{
+    bool is_of_init = !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT);
+    return is_of_init ? agent_init_fault_of(pod->problem_exit, pod->problem_message) : AGENT_INIT_FAULT_OTHER;
+}
+
 bool member_refuses_mycnf(const struct cluster_member *member)
 {
-    const struct pod_object *pod = member->pod;
-    return pod && !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT) &&
-        agent_init_refuses_mycnf(pod->problem_message);
+    return member->pod && pod_init_fault(member->pod) == AGENT_INIT_FAULT_MYCNF;
 }
 
 int cluster_follower_count(const struct cluster_snapshot *snapshot)

@@ -73,6 +73,8 @@ bool member_is_outdated(const struct cluster_snapshot *snapshot, const struct cl
 bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* Its `init` does not go on because the server refuses my.cnf. */
 bool member_refuses_mycnf(const struct cluster_member *member);
+/* What its container "init" has ended for, while that keeps it from starting. */
+enum agent_init_fault pod_init_fault(const struct pod_object *pod);
 
 /* Of the server that runs on the primary's data, or ran there last: as VERSION() spells it, "" unknown. A replica may
  * be further, by a change that was undone: it can be copied anew. */

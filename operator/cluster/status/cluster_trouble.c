@@ -23,11 +23,9 @@ static bool is_refused(const struct cluster_member *member)
     return !member->pod && !str_empty(member->refused);
 }
 
-/* The agent's words: server_binary.c, datadir.c. */
 bool pod_blames_image(const struct pod_object *pod)
 {
-    return !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT) &&
-        (strstr(pod->problem_message, "this image holds ") || strstr(pod->problem_message, "the image holds "));
+    return pod_init_fault(pod) == AGENT_INIT_FAULT_IMAGE;
 }
 
 enum trouble_rank member_trouble_rank(const struct cluster_member *member)

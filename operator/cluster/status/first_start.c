@@ -68,8 +68,7 @@ static bool takes_too_much_memory(const struct pod_object *pod)
 static bool blames_mycnf(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
 {
     char options[256];
-    bool is_of_init = !pod->initialized && is_of(pod, CONTAINER_INIT) && strstr(pod->problem_message, "my.cnf");
-    return is_of_init || takes_too_much_memory(pod) ||
+    return pod_init_fault(pod) == AGENT_INIT_FAULT_MYCNF || takes_too_much_memory(pod) ||
         (is_of(pod, CONTAINER_MYSQL) && has_ended_for_good(pod) &&
             mycnf_blame(snapshot, pod->problem_message, options, sizeof(options)));
 }
