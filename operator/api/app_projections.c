@@ -34,6 +34,11 @@ static struct kube_object *project_deployment(struct json_slice object, struct e
     return &ret->object;
 }
 
+bool deployment_gave_up(const json_t *progressing)
+{
+    return str_eq(json_path_str(progressing, "reason", NULL), DEPLOYMENT_GAVE_UP);
+}
+
 json_t *app_projection_parse(const char *text)
 {
     return *text ? json_parse(text, strlen(text), NULL) : NULL;

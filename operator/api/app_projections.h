@@ -23,6 +23,11 @@ struct deployment_object {
     const char *status; /* JSON text */
 };
 
+/* The Deployment controller waits no longer for a roll, by the reason of the condition Progressing, which may be NULL:
+ * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
+#define DEPLOYMENT_GAVE_UP "ProgressDeadlineExceeded"
+bool deployment_gave_up(const json_t *progressing);
+
 /* The text of an app_object or deployment_object as a new tree; NULL if it is "". */
 json_t *app_projection_parse(const char *text);
 

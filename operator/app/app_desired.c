@@ -6,6 +6,7 @@
 #include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/api/api_kinds.h"
+#include "operator/api/app_projections.h"
 #include "operator/api/names.h"
 #include "operator/api/ready_conditions.h"
 
@@ -139,15 +140,6 @@ static bool is_rolled_out(const struct app_view *view)
         json_path_int(status, "availableReplicas", 0) == wanted;
 }
 
-/* What the Deployment controller says of a roll that takes too long:
- * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
-static const char deadline_exceeded[] = "ProgressDeadlineExceeded";
-
-static bool deployment_gave_up(const json_t *progressing)
-{
-    return str_eq(json_path_str(progressing, "reason", NULL), deadline_exceeded);
-}
-
 static void judge(const struct app_view *view, struct kube_conditions *conditions, int64_t now_ms)
 {
     char message[KUBE_CONDITION_MESSAGE_MAX];
@@ -161,7 +153,7 @@ static void judge(const struct app_view *view, struct kube_conditions *condition
     if (view->reason)
         ready.ready = (struct ready_reason){false, view->reason, view->message};
     else if (!is_rolled_out(view) && gave_up)
-        ready.ready = (struct ready_reason){false, deadline_exceeded, json_path_str(progressing, "message", message)};
+        ready.ready = (struct ready_reason){false, DEPLOYMENT_GAVE_UP, json_path_str(progressing, "message", message)};
     else if (!is_rolled_out(view))
         ready.ready = (struct ready_reason){false, "Progressing", message};
     struct ready_reason *other = (view->reason ? view->is_stalled : gave_up) ? &ready.stalled : &ready.reconciling;
