@@ -609,7 +609,7 @@ static void decide_final(const struct backup_snapshot *snapshot, struct backup_s
 }
 
 /* What the store could not be told holds the object, and with it a namespace that is deleted. The condition is of this
- * round, or of an earlier one, which has the words. */
+ * round, or of an earlier one: what that has told stands in the message of the status as well. */
 static void tell_how_to_give_up(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     char text[KUBE_CONDITION_MESSAGE_MAX], reason[KUBE_CONDITION_REASON_MAX];
@@ -617,7 +617,7 @@ static void tell_how_to_give_up(const struct backup_snapshot *snapshot, struct b
     if (!clean || clean->status != KUBE_CONDITION_FALSE)
         return;
     snprintf(reason, sizeof(reason), "%s", clean->reason);
-    if (strstr(clean->message, ANNOTATION_SKIP_DATA_DELETION))
+    if (kube_condition_says(clean, clean->reason, snapshot->last.message))
         snprintf(text, sizeof(text), "%s", clean->message);
     else
         snprintf(text, sizeof(text),
