@@ -159,7 +159,7 @@ t/%: FORCE
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD) $(BUILD)/$(*D)/tests/$(*F)_test
 	$(Q)V=1 $(run_tests) unit $(BUILD)/$(*D)/tests/$(*F)_test
 
-check: check-unit check-layers check-circles check-headers check-size check-license check-version check-docs check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
+check: check-unit check-layers check-circles check-texts check-headers check-size check-license check-version check-docs check-deploy  ## Unit tests, layers, headers, sizes, licence, version, manifests: the quick gates
 
 check-deploy:  ## The reference page is what the CRDs say; the operator's pod fits the restricted profile; alerts and dashboards ask for metrics that exist; the chart is what the manifests say; uninstall.sh keeps stored backups; Argo CD's health script
 	$(Q)build-aux/gen-reference.sh --check
@@ -245,6 +245,10 @@ check-layers:  ## Who includes whom, against the table in ARCHITECTURE.md
 check-circles:  ## Files of one folder do not call each other in a circle, but as build-aux/circles.txt says
 	$(Q)build-aux/check-circles.py
 	$(Q)build-aux/tests/check-circles-test.sh
+
+check-texts:  ## The operator decides nothing by texts for people, but as build-aux/texts.txt says
+	$(Q)build-aux/check-texts.py
+	$(Q)build-aux/tests/check-texts-test.sh
 
 check-headers: $(patsubst %.h,$(BUILD)/headers/%.ok,$(headers))  ## Every header compiles alone
 	@echo "headers: $(words $(headers)) compile alone"
@@ -368,6 +372,6 @@ help:  ## This text
 
 FORCE:
 .PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers check-libmysqlclient \
-  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-headers check-size check-license check-version check-docs format format-check lint \
+  check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-texts check-headers check-size check-license check-version check-docs format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e conformance bench demo demo-clean test clean help compile_commands.json
