@@ -4,8 +4,8 @@
  *
  * A condition keeps its reason as text, since many reasons come from other programs (a problem that an agent reports,
  * the reason for which the kubelet lets a container wait, the name of an error), and nothing is decided by those.
- * Reasons of restores and final backups have tables of their own (restore_status.h, in_place_status.h,
- * final_backup_status.h).
+ * Reasons of restores, final backups, archives and drills have tables of their own (restore_status.h, in_place_status.h,
+ * final_backup_status.h, archive_status.h, drill_status.h).
  */
 #ifndef KM_CONDITION_REASON_H
 #define KM_CONDITION_REASON_H
