@@ -109,7 +109,7 @@ void put_back_forget(const struct agent_paths *paths)
 struct part {
     const struct gtid_set *executed, *up_to;
     uint64_t from, to; /* bytes that are lacking */
-    bool continues;          /* what is before it is executed here */
+    bool continues;    /* what is before it is executed here */
 };
 
 static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
@@ -196,8 +196,9 @@ static void take_text(void *arg, unsigned count, const char *const *names, const
 static int leave_server_id(
     const struct agent_paths *paths, struct note *note, struct session *session, struct error *err)
 {
-    if (!*note->server_id && (session_query(session, "SELECT @@global.server_id", take_text, note->server_id, err) < 0 ||
-                                 note_write(paths, note, err) < 0))
+    if (!*note->server_id &&
+        (session_query(session, "SELECT @@global.server_id", take_text, note->server_id, err) < 0 ||
+            note_write(paths, note, err) < 0))
         return -1;
     return session_exec(session, "SET GLOBAL server_id = " OTHER_SERVER_ID, err);
 }
@@ -275,8 +276,8 @@ int put_back_run(
             *err = failure;
             return -1;
         }
-        log_warn("what the start has cut off cannot be taken back: the data is to be replaced by a copy",
-            LOG_ERR(&failure));
+        log_warn(
+            "what the start has cut off cannot be taken back: the data is to be replaced by a copy", LOG_ERR(&failure));
         if (volume_mark_write(paths, AGENT_MARK_RESEED, err) < 0)
             return -1;
     }

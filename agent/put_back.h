@@ -26,8 +26,8 @@
 #include "common/error.h"
 
 /* Before the start. set_aside: as set_aside_make says it; up_to: a position. On the disk when it returns. */
-int put_back_note(const struct agent_paths *paths, const char *set_aside, const char *up_to, struct error *err)
-    KM_MUST_CHECK;
+int put_back_note(
+    const struct agent_paths *paths, const char *set_aside, const char *up_to, struct error *err) KM_MUST_CHECK;
 bool put_back_is_due(const struct agent_paths *paths); /* cheap */
 /* Of data that is gone. */
 void put_back_forget(const struct agent_paths *paths);

@@ -525,8 +525,8 @@ static struct role_decision decide_replica(const struct instance_state *state, i
         return decision;
     }
     if (role->leaving) {
-        decision.action = role_applies_before_end(state) && wants_hold(&state->replication) ? ROLE_ACTION_HOLD
-                                                                                            : ROLE_ACTION_NONE;
+        decision.action =
+            role_applies_before_end(state) && wants_hold(&state->replication) ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }
     if (!role->source_wanted)

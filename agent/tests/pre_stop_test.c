@@ -50,7 +50,8 @@ static void what_lasts_ends_the_wait(void **unused)
         const char *role;
         int64_t max_ms;
     } cases[] = {{NULL, PRE_STOP_SILENCE_MS}, {"replica turning\n", PRE_STOP_TURN_MS},
-        {"replica applying\n", PRE_STOP_APPLY_MS}, {"primary alone\n", PRE_STOP_ALONE_MS}, {"fenced\n", PRE_STOP_FENCED_MS}};
+        {"replica applying\n", PRE_STOP_APPLY_MS}, {"primary alone\n", PRE_STOP_ALONE_MS},
+        {"fenced\n", PRE_STOP_FENCED_MS}};
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct pre_stop state = {0};

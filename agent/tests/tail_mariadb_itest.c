@@ -132,7 +132,8 @@ static void test_what_it_lacked_is_cut_off(void **state)
 
 static bool has_executed(const struct member *member, const char *position)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *executed = gtid_set_parse(GTID_MARIADB, member->status.gtid_executed, NULL);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed =
+        gtid_set_parse(GTID_MARIADB, member->status.gtid_executed, NULL);
     _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(GTID_MARIADB, position, NULL);
     enum gtid_relation relation = executed && wanted ? gtid_set_compare(wanted, executed) : GTID_DIVERGED;
 

@@ -600,8 +600,9 @@ static bool may_receive_from(
         return false;
     cluster_member_host(snapshot, primary, host);
     enum agent_thread receiver = member->agent->replication.receiver;
-    return receiver == AGENT_THREAD_RUNNING ? str_eq(member->agent->replication.source_host, host)
-                                            : receiver == AGENT_THREAD_OFF && member->agent->replication.receiver_errno == 0;
+    return receiver == AGENT_THREAD_RUNNING
+        ? str_eq(member->agent->replication.source_host, host)
+        : receiver == AGENT_THREAD_OFF && member->agent->replication.receiver_errno == 0;
 }
 
 /* MySQL: what it has received without what is its own; NULL: it cannot be told. */
