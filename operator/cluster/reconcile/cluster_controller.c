@@ -11,6 +11,7 @@
 #include "operator/cluster/reconcile/cluster_metrics.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/cluster_secrets.h"
+#include "operator/cluster/reconcile/dry_run.h"
 
 /* ---- reconcile ---- */
 
@@ -160,6 +161,7 @@ static void make_watches(struct cluster_controller *controller)
 static void cluster_controller_free(void *arg)
 {
     struct cluster_controller *controller = arg;
+    dry_run_forget(&controller->memories);
     cluster_memories_release(&controller->memories);
     free(controller);
 }

@@ -33,6 +33,7 @@ static void memory_free(void *entry)
 void cluster_memories_init(struct cluster_memories *memories)
 {
     hashmap_init(&memories->by_key, memory_key);
+    list_init(&memories->questions);
 }
 
 void cluster_memories_release(struct cluster_memories *memories)

@@ -9,6 +9,7 @@
 #define KM_CLUSTER_MEMORY_H
 
 #include "common/hashmap.h"
+#include "common/list.h"
 #include "operator/cluster/restore/restore_lookup.h"
 #include "operator/cluster/state/cluster_snapshot.h"
 #include "operator/cluster/state/roll_before.h"
@@ -103,6 +104,7 @@ struct cluster_memory {
 
 struct cluster_memories {
     struct hashmap by_key;
+    struct list_node questions; /* dry runs that have no answer yet (dry_run.h) */
 };
 
 void cluster_memories_init(struct cluster_memories *memories);

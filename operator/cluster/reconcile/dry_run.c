@@ -6,12 +6,23 @@
 #include "common/alloc.h"
 
 struct asked {
+    struct list_node node; /* of cluster_memories.questions */
     struct dry_run_asker asker;
     char *key, *uid;
     dry_run_answer_fn answer;
     void *about;
     void (*free_about)(void *about);
 };
+
+static void asked_free(struct asked *asked)
+{
+    list_remove(&asked->node);
+    if (asked->about)
+        asked->free_about(asked->about);
+    free(asked->key);
+    free(asked->uid);
+    free(asked);
+}
 
 static void on_answer(void *arg, const struct kube_answer *answer, const struct error *err)
 {
@@ -23,11 +34,7 @@ static void on_answer(void *arg, const struct kube_answer *answer, const struct 
         cluster_memory_note_write(memory, err);
     if (is_same && asked->answer(&asked->asker, memory, asked->about, err))
         asked->asker.changed(asked->asker.arg, asked->key);
-    if (asked->about)
-        asked->free_about(asked->about);
-    free(asked->key);
-    free(asked->uid);
-    free(asked);
+    asked_free(asked);
 }
 
 void dry_run_ask(const struct dry_run_asker *asker, const char *ns, const char *name, const char *uid,
@@ -40,5 +47,13 @@ void dry_run_ask(const struct dry_run_asker *asker, const char *ns, const char *
         .answer = question->answer,
         .about = question->about,
         .free_about = question->free_about};
+    list_push_back(&asker->memories->questions, &asked->node);
     kube_try_create(asker->client, question->resource, ns, question->object, on_answer, asked);
+}
+
+void dry_run_forget(struct cluster_memories *memories)
+{
+    struct list_node *node;
+    while ((node = list_next(&memories->questions)) != &memories->questions)
+        asked_free(container_of(node, struct asked, node));
 }

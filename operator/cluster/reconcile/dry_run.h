@@ -33,4 +33,7 @@ struct dry_run_question {
 void dry_run_ask(const struct dry_run_asker *asker, const char *ns, const char *name, const char *uid,
     const struct dry_run_question *question);
 
+/* The client that was asked is about to go, or has gone, and answers nothing any more. */
+void dry_run_forget(struct cluster_memories *memories);
+
 #endif
