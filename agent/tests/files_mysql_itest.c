@@ -7,7 +7,6 @@
  */
 #include "common/base.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,6 +26,8 @@
 #define COPY "vol/.kube-mysql/copy"
 /* A name that has no room in an archive's own fields. */
 #define DASHES "----------------------------------------"
+
+#define LEFT_BYTES ((uint64_t)40 * KM_MIB) /* less than half of the reserve */
 
 struct world {
     struct seed_rig *pods; /* donor, member, and `other`: the store */
@@ -553,25 +554,6 @@ static void test_refused(void **state)
     agent_rig_put(donor, "vol/data/large.ibd", NULL);
 }
 
-/* Clients fill it: less than half of the reserve is left. The copy goes on meanwhile, and may take what was free. */
-static void fill_volume(const struct agent_rig *rig)
-{
-    uint64_t free_bytes = 0;
-    uint64_t total = 0;
-    int rc = ENOSPC;
-    int fd = open(agent_rig_path(rig, "vol/filling"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-    assert_true(fd >= 0);
-    for (int i = 0; i < 10 && rc == ENOSPC; i++) {
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_int_equal(fs_space(agent_rig_path(rig, "vol"), &free_bytes, &total, NULL), 0);
-        assert_true(free_bytes > (uint64_t)40 * KM_MIB);
-        rc = posix_fallocate(fd, 0, (off_t)(free_bytes - (uint64_t)40 * KM_MIB));
-    }
-    assert_int_equal(rc, 0);
-    close(fd);
-}
-
 static void expect_given_up(const struct agent_rig *rig, const char *id)
 {
     struct backup_report report;
@@ -624,7 +606,7 @@ static void test_broken_session(void **state)
     begin_ddl(world, member);
     order(world, member, "v-broken", 0);
     break_asker(member);
-    fill_volume(member);
+    seed_rig_fill_volume(member, LEFT_BYTES);
     int64_t filled_ms = clock_monotonic_ms();
     expect_given_up(member, "v-broken");
     assert_true(clock_monotonic_ms() - filled_ms < 20000);
@@ -647,7 +629,7 @@ static void test_volume_fills(void **state)
     slow_down(member);
     order(world, member, "v-1", 0);
     assert_true(await_file(member, COPY "/ibdata1", true));
-    fill_volume(member);
+    seed_rig_fill_volume(member, LEFT_BYTES);
     expect_given_up(member, "v-1");
     sql_on(member, "SELECT COUNT(*) FROM d.big");
 
@@ -655,7 +637,7 @@ static void test_volume_fills(void **state)
 
     order(world, member, "v-2", 1000000);
     await_parts(member);
-    fill_volume(member);
+    seed_rig_fill_volume(member, LEFT_BYTES);
     expect_given_up(member, "v-2");
     sql_on(member, "SELECT COUNT(*) FROM d.big");
 }

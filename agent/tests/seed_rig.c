@@ -3,6 +3,8 @@
 
 #include "agent/tests/seed_rig.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -13,6 +15,7 @@
 #include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/loop.h"
 
 #define POLL_US (20 * 1000)
@@ -85,6 +88,24 @@ void seed_rig_limit_volume(struct seed_rig *world, const char *size)
 
     assert_int_equal(mount("tmpfs", agent_rig_path(world->member, "vol"), "tmpfs", 0, options), 0);
     world->mounted = true;
+}
+
+void seed_rig_fill_volume(const struct agent_rig *rig, uint64_t left_bytes)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total = 0;
+    int rc = ENOSPC;
+    int fd = open(agent_rig_path(rig, "vol/filling"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    for (int i = 0; i < 10 && rc == ENOSPC; i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(fs_space(agent_rig_path(rig, "vol"), &free_bytes, &total, NULL), 0);
+        assert_true(free_bytes > left_bytes);
+        rc = posix_fallocate(fd, 0, (off_t)(free_bytes - left_bytes));
+    }
+    assert_int_equal(rc, 0);
+    close(fd);
 }
 
 struct seed_rig *seed_rig_new(const char *root)

@@ -38,6 +38,8 @@ void seed_rig_start_primary(struct agent_rig *rig);
 void seed_rig_start_replica(const struct seed_rig *world, struct agent_rig *rig);
 /* The volume of the member becomes a file system of its own. size: "200M". */
 void seed_rig_limit_volume(struct seed_rig *world, const char *size);
+/* Clients fill the volume with a file "filling" until so much is left. What is free may be taken by others meanwhile. */
+void seed_rig_fill_volume(const struct agent_rig *rig, uint64_t left_bytes);
 
 /* As the operator; repeats while nobody listens, fails the test when it is refused. */
 void seed_rig_order(const struct agent_rig *rig, const char *text);
