@@ -18,10 +18,10 @@
 
 /* ---- orders ---- */
 
-/* The mark on the volume once the order counts. One that makes the member primary, or lets it follow a source, takes back
- * that it has left: replicas were scaled in and out again before its pod went. Until then nothing that this member has
- * counted when nothing but the volumes is left of a cluster, whatever it wrote since. A mark to replace the data stays:
- * the pod goes. */
+/* The mark on the volume once the order counts. One that makes the member primary, or lets it follow a source, takes
+ * back that it has left: replicas were scaled in and out again before its pod went. Until then nothing that this member
+ * has counted when nothing but the volumes is left of a cluster, whatever it wrote since. A mark to replace the data
+ * stays: the pod goes. */
 enum agent_mark role_mark_after(const struct role_state *role, const struct agent_order *order);
 /* An order counts: its epoch and its mark. True: it is the one in force (`hash` is its own), said again. */
 bool role_note_epoch(

@@ -57,8 +57,8 @@ static bool await_word(const struct agent_options *options, struct start_mode *r
     return true;
 }
 
-/* What cannot be set aside is not cut off (I7), nor what cannot be taken back. shared: what the primary had of it when it
- * was chosen; "": not known. */
+/* What cannot be set aside is not cut off (I7), nor what cannot be taken back. shared: what the primary had of it when
+ * it was chosen; "": not known. */
 static bool set_tail_aside(const struct agent_options *options, uint64_t epoch, const char *shared)
 {
     struct set_aside_wish wish = {

@@ -177,8 +177,8 @@ static void receive_up_to(struct replication_rig *rig, unsigned member, const ch
     assert_true(member_says(rig, member, there, "0"));
 }
 
-/* Two commits wait: the next primary receives one of them, and not the other; what the engine has of the first is not on
- * the disk yet. Then nobody is there who could send it again. */
+/* Two commits wait: the next primary receives one of them, and not the other; what the engine has of the first is not
+ * on the disk yet. Then nobody is there who could send it again. */
 static void test_what_the_next_primary_had_is_taken_back(void **state)
 {
     struct replication_rig *rig = *state;

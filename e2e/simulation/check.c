@@ -418,9 +418,9 @@ bool check_settled(struct sim *sim)
     }
     if (primary >= 0 || age_ms < 180000)
         return false;
-    /* What went with a volume, who acknowledged after a status of the past, or which of two different histories somebody
-     * wrote by hand once there is no status, nobody can say for certain, unless enough others prove it: a person may have
-     * to. */
+    /* What went with a volume, who acknowledged after a status of the past, or which of two different histories
+     * somebody wrote by hand once there is no status, nobody can say for certain, unless enough others prove it: a
+     * person may have to. */
     bool is_certain = !sim->volume_lost && !sim->status_past && !(sim->recreated && is_any_errant(sim));
     if (check_somebody_has_all(sim) && (is_certain || sim->schedule->strict)) {
         tell_state(sim);

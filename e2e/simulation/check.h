@@ -24,8 +24,8 @@ void check_told_at_end(struct sim *sim, int member);
 /* An operator has decided with what `writer` said of a look at looked_ms: what that had let go before, in spite of its
  * order, is not to be lost any more. */
 void check_heard(struct sim *sim, int writer, int64_t looked_ms);
-/* The cluster is applied again after it was deleted: its status knows nothing of what was on volumes that are lost. What
- * none of the others holds is not asked for any more. */
+/* The cluster is applied again after it was deleted: its status knows nothing of what was on volumes that are lost.
+ * What none of the others holds is not asked for any more. */
 void check_applied_again(struct sim *sim);
 void check_status(struct sim *sim, const struct cluster_status *before, const struct cluster_status *after);
 void check_step(struct sim *sim);

@@ -156,8 +156,8 @@ static void begin_recovery(struct sim *sim, int member, bool truncate, int kept)
         at->run_dir.has_note = false;
 }
 
-/* agent/server_start.c: judge_end. How many transactions from the beginning on the primary had when it was chosen, as far
- * as its position tells. */
+/* agent/server_start.c: judge_end. How many transactions from the beginning on the primary had when it was chosen, as
+ * far as its position tells. */
 static int count_shared(const struct sim *sim, const struct txn_log *log, const char *beyond)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_parse(GTID_MARIADB, beyond, NULL);

@@ -41,8 +41,8 @@ uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct 
 bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
     const struct cluster_member *but);
 /* An acknowledger that receives from the open primary, or may begin to, and holds something of its reign, may hold the
- * only other copy of a commit, while fewer others than a commit waits for hold what it has received. Transactions of its
- * own are no reason to replace its data by a copy then. With two members there are no others. */
+ * only other copy of a commit, while fewer others than a commit waits for hold what it has received. Transactions of
+ * its own are no reason to replace its data by a copy then. With two members there are no others. */
 bool acknowledgers_need(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 

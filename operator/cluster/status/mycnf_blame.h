@@ -11,8 +11,8 @@
 
 #include "operator/cluster/state/cluster_snapshot.h"
 
-/* "spec.mycnf.max_conections", "spec.mycnf.a of MysqlConfig c1": the first few of them, with commas. False: they name none
- * that the user has set. */
+/* "spec.mycnf.max_conections", "spec.mycnf.a of MysqlConfig c1": the first few of them, with commas. False: they name
+ * none that the user has set. */
 bool mycnf_blame(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size);
 
 #endif
