@@ -66,7 +66,7 @@ const char *agent_flavour_name(enum agent_flavour flavour)
     return (unsigned)flavour < AGENT_FLAVOUR_COUNT ? flavour_names[flavour] : "";
 }
 
-/* ---- last words ---- */
+/* ---- what `check` and `init` say when they end ---- */
 
 static const char *behind(const char *said, const char *prefix)
 {

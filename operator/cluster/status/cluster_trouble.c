@@ -192,7 +192,6 @@ static void remedy_memory(
         is_server ? ", or lower what spec.mycnf lets the server use" : "");
 }
 
-/* Without the words of the reason, which whoever reads this has before him as well. */
 /* A claim that waits for its pod is not bound either (volumeBindingMode: WaitForFirstConsumer). */
 static void remedy_placement(const struct cluster_member *member, char *out, size_t size)
 {
@@ -204,6 +203,7 @@ static void remedy_placement(const struct cluster_member *member, char *out, siz
         waits ? " is not bound" : "");
 }
 
+/* Without the words of the reason, which whoever reads this has before him as well. */
 static bool say_remedy(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {

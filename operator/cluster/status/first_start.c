@@ -7,6 +7,7 @@
 #include "operator/api/pod_reason.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_trouble.h"
 #include "operator/cluster/status/mycnf_blame.h"
@@ -36,7 +37,7 @@ static bool is_not_pulled(const struct cluster_snapshot *snapshot, const struct 
 static void say_image(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
 {
-    char field[DERIVED_NAME_SIZE + 96];
+    char field[CONFIG_FIELD_SIZE];
     member_image_field(snapshot, member, field, sizeof(field));
     snprintf(ret->message, sizeof(ret->message), "%s: %s", field, member->pod->problem_message);
 }
