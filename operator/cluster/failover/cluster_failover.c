@@ -240,6 +240,19 @@ static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_
     return is_noted ? MAX_OF(now, agent->opened_epoch) : now;
 }
 
+/* Under the epoch of the status nobody but its primary is opened. So the status was of an earlier epoch, and this one
+ * was begun a second time. */
+static bool shows_second_use(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const char *primary = snapshot->last.roles.current_primary;
+    uint64_t epoch = (uint64_t)snapshot->last.roles.epoch;
+    if (str_empty(primary) || !member_speaks(member) || str_eq(member->name, primary))
+        return false;
+    bool is_noted = member->agent->opened_epoch == epoch && !cluster_anybody_writes(snapshot) &&
+        !member_is_empty(member) && !member_data_is_stale(member);
+    return is_noted || (member->agent->role == AGENT_ROLE_PRIMARY && member->agent->epoch == epoch);
+}
+
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
 static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
 {
@@ -249,14 +262,25 @@ static const struct cluster_member *find_later_primary(const struct cluster_snap
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         uint64_t epoch = primary_epoch(member, anybody_open);
-        if (epoch <= (uint64_t)snapshot->last.roles.epoch)
+        if (epoch <= (uint64_t)snapshot->last.roles.epoch && !shows_second_use(snapshot, member))
             continue;
         is_another |= !str_eq(member->name, snapshot->last.roles.current_primary);
-        if (epoch > *ret_epoch)
+        if (epoch > *ret_epoch || !last)
             last = member;
         *ret_epoch = MAX_OF(*ret_epoch, epoch);
     }
     return is_another ? last : NULL;
+}
+
+bool failover_status_is_old(const struct cluster_snapshot *snapshot)
+{
+    if (cluster_newest_epoch(snapshot) > snapshot->last.roles.epoch)
+        return true;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (shows_second_use(snapshot, &snapshot->members[i]))
+            return true;
+    }
+    return false;
 }
 
 /* Nobody is open, and nothing shows that the status' primary was the last one: who was may have lost its volume. Then

@@ -151,10 +151,11 @@ static bool lacks_closed_floor(const struct cluster_snapshot *snapshot, const st
     return snapshot->last.roles.reigns.count > 0 && latest->closed && !failover_has_received(primary, latest->floor);
 }
 
-/* An agent forgets that when its server ends. */
+/* An agent forgets that when its server ends. One that closed its server, as it heard nobody, awaits another order. */
 static bool was_told(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    return primary->agent->role == AGENT_ROLE_PRIMARY && primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
+    return primary->agent->role == AGENT_ROLE_PRIMARY && !primary->agent->isolated &&
+        primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
 }
 
 enum opening opening_decide(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, char *why,

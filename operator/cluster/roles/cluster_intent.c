@@ -365,7 +365,8 @@ static void take_leave(const struct cluster_snapshot *snapshot, const struct clu
     final_backup_intend(snapshot, intent);
 }
 
-static void prepare_opening(
+/* False: it may not be opened yet. */
+static bool prepare_opening(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
 {
     char why[256];
@@ -374,9 +375,19 @@ static void prepare_opening(
         member_runs(primary) ? opening_decide(snapshot, primary, why, sizeof(why), &again_ms) : OPENING_NOW;
     intent->roles.confirmed.semi_sync &= opening != OPENING_UNCONFIRMED;
     if (opening != OPENING_WAITS)
-        return;
+        return true;
     cluster_intent_say(intent, "open %s for writes; waits %s", primary->name, why);
     intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, again_ms) : again_ms;
+    return false;
+}
+
+/* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
+ * after somebody else's opening. The new epoch is begun only when it may be opened: those that are heard until then
+ * tell whether somebody has had that epoch before. */
+static bool needs_new_order(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    return member_runs(primary) && primary->agent->isolated &&
+        primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch;
 }
 
 static void say_stop(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -407,17 +418,13 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
             return;
     }
     intent->roles.initialized |= open;
-    /* It has closed itself, and takes no old order for a reason to open: one that was under way for long might reach it
-     * after somebody else's opening. */
-    if (member_runs(primary) && primary->agent->isolated &&
-        primary->agent->epoch == (uint64_t)snapshot->last.roles.epoch)
-        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
-    if (open)
+    if (open) {
         write_gap_complete(snapshot, primary, &intent->roles);
-    if (open)
         intent->roles.loss_allowed = snapshot->cluster.failover.allow_data_loss;
-    else if (!restores)
-        prepare_opening(snapshot, primary, intent);
+    }
+    bool may_open = open || restores || prepare_opening(snapshot, primary, intent);
+    if (may_open && needs_new_order(snapshot, primary))
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     if (snapshot->usable)
         set_acks(snapshot, open, intent);
     acknowledgers_keep(snapshot, intent);
@@ -565,7 +572,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     if (last->roles.epoch == 0 || str_empty(last->roles.current_primary) || first_is_emptied(snapshot)) {
         if (snapshot->usable && !snapshot->cluster.paused && !has_lost_its_status(snapshot, ret))
             choose_first(snapshot, ret);
-    } else if (cluster_newest_epoch(snapshot) > last->roles.epoch)
+    } else if (failover_status_is_old(snapshot))
         catch_up(snapshot, ret);
     else if (in_place_holds(snapshot))
         in_place_intend(snapshot, ret);

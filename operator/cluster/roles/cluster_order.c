@@ -682,8 +682,7 @@ void cluster_order(
     bool unknown =
         !snapshot->usable && snapshot->scale.effective == 0; /* perhaps no hibernation: nobody is told to stop */
     /* A status that is older than what members have seen is not the last word. */
-    bool is_old = cluster_newest_epoch(snapshot) > snapshot->last.roles.epoch;
-    if (unknown || is_old || snapshot->last.roles.epoch == 0)
+    if (unknown || failover_status_is_old(snapshot) || snapshot->last.roles.epoch == 0)
         return;
     bool nobody_stays = snapshot->namespace_ends && namespace_end_nobody_stays(snapshot);
     int64_t rest_ms = copy_close_rest_ms(snapshot);
