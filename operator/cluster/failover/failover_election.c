@@ -235,6 +235,9 @@ static void say_what_is_missing(
     char missing[256];
     const struct vote *best = ballot->best;
     name_missing(snapshot, ballot, missing, sizeof(missing));
+    if (str_empty(missing))
+        snprintf(missing, sizeof(missing), "a person to decide, as everybody has answered%s",
+            snapshot->cluster.failover.allow_data_loss ? "" : " (spec.failover.dataLoss: allow opens who has most)");
     if (!best && ballot->unfit)
         wait_for(
             ret, "%s has answered, but %s; waits for %s", ballot->unfit->member->name, ballot->unfit->unfit, missing);
