@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <unistd.h>
 
 #include "agent/backup/binlog_file.h"
@@ -17,8 +16,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/gtid.h"
-#include "common/json.h"
-#include "common/json_fields.h"
+#include "common/json_note.h"
 #include "common/log.h"
 #include "common/strbuf.h"
 
@@ -56,24 +54,18 @@ static char *note_path(const struct agent_paths *paths)
 static int note_write(const struct agent_paths *paths, const struct note *note, struct error *err)
 {
     _cleanup_(freep) char *path = note_path(paths);
-    _cleanup_(json_decrefp) json_t *object = json_object();
 
-    json_fields_encode(fields, ARRAY_LEN(fields), note, object);
-    _cleanup_(freep) char *text = json_text(object);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return json_note_write(path, fields, ARRAY_LEN(fields), note, err);
 }
 
 static bool note_read(const struct agent_paths *paths, struct note *ret)
 {
     _cleanup_(freep) char *path = note_path(paths);
-    _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&text, NOTE_MAX);
-    if (fs_read_file(path, &text, NULL) < 0)
+    if (!fs_exists(path))
         return false;
     *ret = (struct note){.folder = ""};
-    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
-    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, ret, NULL) < 0)
+    if (json_note_read(path, NOTE_MAX, fields, ARRAY_LEN(fields), NULL, ret, NULL) < 0)
         *ret = (struct note){.folder = ""}; /* then it cannot be taken back */
     return true;
 }

@@ -4,14 +4,12 @@
 #include "agent/bootstrap/relay_keep.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <unistd.h>
 
 #include "agent/bootstrap/run_mycnf.h"
 #include "common/alloc.h"
 #include "common/fs.h"
-#include "common/json.h"
-#include "common/json_fields.h"
+#include "common/json_note.h"
 #include "common/log.h"
 #include "common/strbuf.h"
 #include "common/tls.h"
@@ -81,25 +79,11 @@ static void look(const struct agent_paths *paths, struct relay_keep *ret)
 
 static void read_note(const char *path, struct relay_keep *ret)
 {
-    _cleanup_(strbuf_release) struct strbuf text;
     struct relay_keep found = {0};
 
     *ret = (struct relay_keep){0};
-    strbuf_init(&text, TEXT_MAX);
-    if (fs_read_file(path, &text, NULL) < 0)
-        return;
-    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
-    if (object && json_fields_decode(fields, ARRAY_LEN(fields), object, &found, NULL) == 0)
+    if (json_note_read(path, TEXT_MAX, fields, ARRAY_LEN(fields), NULL, &found, NULL) == 0)
         *ret = found;
-}
-
-static int write_note(const char *path, const struct relay_keep *keep, struct error *err)
-{
-    _cleanup_(json_decrefp) json_t *object = json_object();
-
-    json_fields_encode(fields, ARRAY_LEN(fields), keep, object);
-    _cleanup_(freep) char *text = json_text(object);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
 }
 
 static char *note_path(const struct agent_paths *paths)
@@ -134,7 +118,7 @@ const char *relay_keep_option(const struct agent_paths *paths, const struct serv
     now.dropping = !keep;
     bool same = strcmp(noted.boot, now.boot) == 0 && strcmp(noted.pod, now.pod) == 0 && noted.synced == now.synced &&
         noted.dropping == now.dropping;
-    if (is_known && !same && write_note(path, &now, &err) < 0) {
+    if (is_known && !same && json_note_write(path, fields, ARRAY_LEN(fields), &now, &err) < 0) {
         log_warn("it cannot be noted where relay logs are written: they are not kept", LOG_ERR(&err));
         unlink(path);
         keep = false;
@@ -165,7 +149,7 @@ int relay_keep_dropped(const struct agent_paths *paths, struct error *err)
     if (!noted.dropping)
         return 0;
     noted.dropping = false;
-    return write_note(path, &noted, err);
+    return json_note_write(path, fields, ARRAY_LEN(fields), &noted, err);
 }
 
 int relay_keep_unsynced(const struct agent_paths *paths, struct error *err)
@@ -177,7 +161,7 @@ int relay_keep_unsynced(const struct agent_paths *paths, struct error *err)
     if (!noted.synced)
         return 0;
     noted.synced = false;
-    if (write_note(path, &noted, err) == 0)
+    if (json_note_write(path, fields, ARRAY_LEN(fields), &noted, err) == 0)
         return 0;
     /* On a full volume: without a note the next start drops relay logs. One that says so by itself stays. */
     if (noted.dropping || unlink(path) < 0)

@@ -9,8 +9,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/gtid.h"
-#include "common/json.h"
-#include "common/json_fields.h"
+#include "common/json_note.h"
 #include "common/log.h"
 
 #define FILE_MAX (POSITION_TEXT_MAX + 16 * KM_KIB)
@@ -26,11 +25,8 @@ static const struct json_field fields[] = {
 int seed_position_write(const char *dir, const struct seed_position *position, struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/" SEED_POSITION_FILE, dir);
-    _cleanup_(json_decrefp) json_t *document = json_object();
 
-    json_fields_encode(fields, ARRAY_LEN(fields), position, document);
-    _cleanup_(freep) char *text = json_text(document);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return json_note_write(path, fields, ARRAY_LEN(fields), position, err);
 }
 
 static char *file_of(const struct agent_paths *paths)
@@ -43,22 +39,6 @@ bool seed_position_pending(const struct agent_paths *paths)
     _cleanup_(freep) char *path = file_of(paths);
 
     return fs_exists(path);
-}
-
-static int read_position(const char *path, struct position_pool *positions, struct seed_position *ret, struct error *err)
-{
-    _cleanup_(strbuf_release) struct strbuf text;
-
-    strbuf_init(&text, FILE_MAX);
-    if (fs_read_file(path, &text, err) < 0)
-        return -1;
-    _cleanup_(json_decrefp) json_t *document = json_parse(text.buf, text.len, err);
-    if (!document)
-        return -1;
-    if (json_fields_decode(fields, ARRAY_LEN(fields), document, ret, err) < 0)
-        return -1;
-    json_fields_take(fields, ARRAY_LEN(fields), positions, ret);
-    return 0;
 }
 
 /* The text was checked to be a GTID position: nothing in it needs quoting. */
@@ -95,7 +75,7 @@ int seed_position_apply(const struct agent_paths *paths, struct session *session
 
     if (!fs_exists(path))
         return 0;
-    if (read_position(path, positions, &position, err) < 0)
+    if (json_note_read(path, FILE_MAX, fields, ARRAY_LEN(fields), positions, &position, err) < 0)
         return error_prefix(err, "the position of the copied data");
     if (!str_empty(position.gtid) && tell_server(session, position.gtid, err) < 0)
         return error_prefix(err, "the position of the copied data");

@@ -10,8 +10,7 @@
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/json.h"
-#include "common/json_fields.h"
-#include "common/strbuf.h"
+#include "common/json_note.h"
 
 #define TEXT_MAX 256
 
@@ -56,14 +55,9 @@ int self_fence_write(const struct agent_paths *paths, const struct self_fence *f
 struct self_fence self_fence_read(const struct agent_paths *paths)
 {
     _cleanup_(freep) char *path = fence_path(paths);
-    _cleanup_(strbuf_release) struct strbuf text;
     struct self_fence fence = {0};
 
-    strbuf_init(&text, TEXT_MAX);
-    if (fs_read_file(path, &text, NULL) < 0)
-        return (struct self_fence){0};
-    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
-    if (!object || json_fields_decode(fields, ARRAY_LEN(fields), object, &fence, NULL) < 0)
+    if (json_note_read(path, TEXT_MAX, fields, ARRAY_LEN(fields), NULL, &fence, NULL) < 0)
         return (struct self_fence){0};
     return fence;
 }

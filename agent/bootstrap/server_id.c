@@ -4,14 +4,12 @@
 #include "agent/bootstrap/server_id.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <sys/random.h>
 
 #include "agent/bootstrap/run_mycnf.h"
 #include "common/alloc.h"
 #include "common/fs.h"
-#include "common/json.h"
-#include "common/json_fields.h"
+#include "common/json_note.h"
 #include "common/log.h"
 #include "common/strbuf.h"
 
@@ -52,26 +50,12 @@ int server_id_draw(const struct agent_paths *paths, struct error *err)
             return error_set_errno(err, errno, "drawing a server id");
         id.drawn = (id.drawn & ~ORDINAL_BITS) | (id.instead_of & ORDINAL_BITS);
     }
-    _cleanup_(json_decrefp) json_t *object = json_object();
-    json_fields_encode(fields, ARRAY_LEN(fields), &id, object);
-    _cleanup_(freep) char *text = json_text(object);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return json_note_write(path, fields, ARRAY_LEN(fields), &id, err);
 }
 
 uint32_t server_id_decide(uint32_t of_mycnf, uint32_t instead_of, uint32_t drawn)
 {
     return of_mycnf != 0 && instead_of == of_mycnf && drawn != of_mycnf ? drawn : 0;
-}
-
-static bool read_file(const char *path, struct server_id *ret, struct error *err)
-{
-    _cleanup_(strbuf_release) struct strbuf text;
-
-    strbuf_init(&text, TEXT_MAX);
-    if (fs_read_file(path, &text, err) < 0)
-        return false;
-    _cleanup_(json_decrefp) json_t *object = json_parse(text.buf, text.len, err);
-    return object && json_fields_decode(fields, ARRAY_LEN(fields), object, ret, err) == 0;
 }
 
 char *server_id_option(const struct agent_paths *paths)
@@ -82,7 +66,7 @@ char *server_id_option(const struct agent_paths *paths)
 
     if (!fs_exists(path))
         return NULL;
-    if (!read_file(path, &id, &err)) {
+    if (json_note_read(path, TEXT_MAX, fields, ARRAY_LEN(fields), NULL, &id, &err) < 0) {
         log_warn("the server id of this copy cannot be read: that of my.cnf is used", LOG_ERR(&err));
         return NULL;
     }

@@ -4,13 +4,11 @@
 #include "agent/bootstrap/start_mode.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <unistd.h>
 
 #include "common/alloc.h"
 #include "common/fs.h"
-#include "common/json.h"
-#include "common/json_fields.h"
+#include "common/json_note.h"
 #include "common/strbuf.h"
 
 #define TEXT_MAX 1024
@@ -50,24 +48,16 @@ static char *mode_path(const struct agent_paths *paths)
 int start_mode_write(const struct agent_paths *paths, const struct start_mode *mode, struct error *err)
 {
     _cleanup_(freep) char *path = mode_path(paths);
-    _cleanup_(json_decrefp) json_t *object = json_object();
 
-    json_fields_encode(fields, ARRAY_LEN(fields), mode, object);
-    _cleanup_(freep) char *text = json_text(object);
-    return fs_write_file_atomic(path, text, strlen(text), 0600, err);
+    return json_note_write(path, fields, ARRAY_LEN(fields), mode, err);
 }
 
 bool start_mode_read(const struct agent_paths *paths, struct start_mode *ret)
 {
     _cleanup_(freep) char *path = mode_path(paths);
-    _cleanup_(strbuf_release) struct strbuf text;
     struct start_mode mode = {0};
 
-    strbuf_init(&text, TEXT_MAX);
-    if (fs_read_file(path, &text, NULL) < 0)
-        return false;
-    _cleanup_(json_decrefp) json_t *object = json_loadb(text.buf, text.len, 0, NULL);
-    if (!object || json_fields_decode(fields, ARRAY_LEN(fields), object, &mode, NULL) < 0)
+    if (json_note_read(path, TEXT_MAX, fields, ARRAY_LEN(fields), NULL, &mode, NULL) < 0)
         return false;
     *ret = mode;
     return true;
