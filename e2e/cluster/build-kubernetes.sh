@@ -141,12 +141,17 @@ build() {
 	done
 }
 
+# remove_later FOLDER: 100,000 files, which some disks take minutes for. Nobody waits for that, nor for the lock meanwhile.
+remove_later() {
+	setsid nice rm -rf "$1" 9>&- > /dev/null 2>&1 &
+}
+
 main() {
 	complete && return 0
 	KM_LOCK_TIMEOUT=3600 lock "$KM_CACHE/kubernetes.lock"
 	complete && return 0
 	local leftover
-	for leftover in "$KM_CACHE"/kubernetes-*.work; do [[ $leftover == "$WORK" ]] || rm -rf "$leftover"; done
+	for leftover in "$KM_CACHE"/kubernetes-*.work{,.*.gone}; do [[ $leftover == "$WORK" ]] || remove_later "$leftover"; done
 	mkdir -p "$WORK/out/bin"
 	go_find
 	go_settings "$WORK"
@@ -157,7 +162,8 @@ main() {
 	touch "$WORK/out/complete"
 	rm -rf "$KM_KUBERNETES"
 	mv "$WORK/out" "$KM_KUBERNETES"
-	rm -rf "$WORK"
+	mv "$WORK" "$WORK.$$.gone"
+	remove_later "$WORK.$$.gone"
 	say "Kubernetes built: $KM_KUBERNETES/bin"
 }
 
