@@ -164,6 +164,38 @@ static bool is_disputed(const struct ballot *ballot, int i)
     return any;
 }
 
+/* A status without reigns knows no floor of the time when the reign began, only that of the last failover. */
+static bool has_earlier_floor(const struct ballot *ballot, int i)
+{
+    return i + 1 < ballot->reigns.count && ballot->reigns.list[i + 1].epoch == 0 &&
+        ballot->reigns.list[i].floor_is_partial;
+}
+
+/* Then what bears its origin may be of an earlier reign of the same member. The primary before tells, once it has
+ * answered: what it holds as well may be that old, what it lacks is not. */
+static bool may_be_older(const struct ballot *ballot, int i, const struct vote *vote)
+{
+    if (!has_earlier_floor(ballot, i))
+        return false;
+    const struct vote *older = older_than(ballot, i, vote);
+    if (!older)
+        return true;
+    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return !member_history_is_behind(failover_position_of(older->member), failover_position_of(vote->member));
+    return !lacks_some_written_by(older, vote, ballot->reigns.list[i].origin);
+}
+
+/* Others than its primary hold something that was written in it. */
+static bool is_marked(const struct ballot *ballot, int i, const struct vote *own)
+{
+    bool any = false;
+    for (int v = 0; v < ballot->count; v++) {
+        const struct vote *vote = &ballot->votes[v];
+        any |= vote != own && vote->history.readable && vote->history.reign == i && !may_be_older(ballot, i, vote);
+    }
+    return any && !is_disputed(ballot, i);
+}
+
 /* ---- reign by reign ---- */
 
 /* but: NULL anybody */
@@ -208,8 +240,7 @@ static bool has_begun(const struct ballot *ballot, int i, const struct vote *own
     const struct cluster_reign *reign = &ballot->reigns.list[i];
     const struct agent_status *agent = own->member->agent;
     uint64_t latest = MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
-    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) ||
-        (anybody_holds(ballot, i, own) && !is_disputed(ballot, i));
+    return reign->opened || (reign->epoch > 0 && latest >= (uint64_t)reign->epoch) || is_marked(ballot, i, own);
 }
 
 /* Another member has received more of the reign than its primary holds. So the primary's volume went back in time, and
@@ -225,15 +256,45 @@ static bool is_behind(const struct ballot *ballot, int reign, const struct vote 
     return false;
 }
 
+/* Its primary has answered, and nobody holds anything of it. */
+static bool is_empty(const struct ballot *ballot, int i)
+{
+    const struct cluster_reigns only = {.count = 1, .list = {ballot->reigns.list[i]}};
+    bool nobody = vote_of(ballot, &only.list[0]) && !str_empty(only.list[0].origin);
+    for (int v = 0; v < ballot->count && nobody; v++) {
+        struct member_history history;
+        const struct cluster_member *member = ballot->votes[v].member;
+        enum gtid_flavour flavour = member_gtid_flavour(member);
+        member_history_read(&only, flavour, failover_position_of(member), &history);
+        nobody = history.readable && history.reign > 0 &&
+            (flavour == GTID_MYSQL || member_history_shows_none(&only, member->agent->gtid_state));
+        member_history_release(&history);
+    }
+    return nobody;
+}
+
+/* The last one before it in which something may have been written. Whoever is chosen and lost again and again is listed
+ * for each time by a status without reigns. */
+static int find_before(const struct ballot *ballot, int i)
+{
+    int before = i + 1;
+    while (has_earlier_floor(ballot, before) && is_empty(ballot, before))
+        before++;
+    return before;
+}
+
 /* It holds all that the primary of the reign before holds, which has answered and wrote in it: so all that was ever
- * acknowledged before its own. Whether it was open then or not, nothing else was acknowledged. */
+ * acknowledged before its own. Whether it was open then or not, nothing else was acknowledged. So it is if that primary
+ * is itself. */
 static bool holds_all_of_before(const struct ballot *ballot, int i, const struct vote *own)
 {
-    const struct cluster_reign *before = &ballot->reigns.list[i + 1];
+    int at = find_before(ballot, i);
+    const struct cluster_reign *before = &ballot->reigns.list[at];
     const struct vote *older = vote_of(ballot, before);
-    if (!older || older == own || !older->history.readable || older->history.reign != i + 1 ||
-        str_empty(before->origin) || ballot->joined.count > 0 || !has_begun(ballot, i + 1, older) ||
-        is_behind(ballot, i + 1, older))
+    if (older == own)
+        return has_earlier_floor(ballot, i) && at == ballot->reigns.count - 1;
+    if (!older || !older->history.readable || older->history.reign != at || str_empty(before->origin) ||
+        ballot->joined.count > 0 || !has_begun(ballot, at, older) || is_behind(ballot, at, older))
         return false;
     if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
         return !older->history.hides &&
@@ -242,7 +303,8 @@ static bool holds_all_of_before(const struct ballot *ballot, int i, const struct
     return relation == GTID_EQUAL || relation == GTID_SUPERSET;
 }
 
-/* False: it is empty, and the one before it decides. */
+/* False: it is empty, and the one before it decides. What its primary lacks and others hold is a transaction that it has
+ * lost, or of no reign: if it is disputed, nobody can be compared by it. */
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
@@ -257,17 +319,21 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     if (own && !own->history.readable)
         own = reign->opened ? own : NULL;
     else if (own && own->history.reign > i) {
-        if (!is_last_word)
+        if (!is_last_word && !is_disputed(ballot, i))
             return false;
-        own = reign->opened ? own : NULL; /* nobody took writes after it, and it had everything when it was opened */
+        /* nobody took writes after it, and it had everything when it was opened */
+        own = is_last_word && reign->opened ? own : NULL;
     } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own) && !holds_all_of_before(ballot, i, own))
         own = NULL;
     if (own && is_behind(ballot, i, own))
         own = NULL;
     ballot->old = own;
-    /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. */
-    bool counts = anybody_holds(ballot, i, primary) || (own && !reign->floor_is_partial);
+    /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. Nor does what
+     * may be older, while the primary before is silent. */
+    bool is_silent = has_earlier_floor(ballot, i) && !older_than(ballot, i, NULL);
+    bool counts = (anybody_holds(ballot, i, primary) && !is_silent) || (own && !reign->floor_is_partial);
     ballot->is_disputed = !own && is_disputed(ballot, i);
+    ballot->is_marked = is_marked(ballot, i, primary);
     ballot->is_proven = enough && (counts || is_last_word) && !ballot->is_disputed;
     return own || found || !enough || is_last_word;
 }
@@ -376,6 +442,19 @@ static bool anybody_holds_later(const struct ballot *ballot, int reign)
     return false;
 }
 
+/* Where a status without reigns tells no epochs, those on the volumes do: the primary before was opened under one, and
+ * its own has executed a heartbeat of that, and none of a later one, and would have noted an opening. */
+static bool has_only_followed(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct vote *older = older_than(ballot, i, own);
+    const struct agent_status *agent = own->member->agent;
+    uint64_t before = older ? older->member->agent->opened_epoch : 0;
+    if (ballot->reigns.list[i].epoch > 0 && before >= (uint64_t)ballot->reigns.list[i].epoch)
+        return false;
+    return before > 0 && agent->noted_since > 0 && agent->noted_since <= before && agent->opened_epoch < before &&
+        agent->replication.applied_epoch == before;
+}
+
 /* By the notes on its primary's volume: each opening since it began is noted, and none is. That the last one noted is
  * of before the reign that is listed before it shows that the epoch is the one that it began with, and not a later one
  * under which it went on. */
@@ -383,7 +462,9 @@ static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struc
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i], *before = &ballot->reigns.list[i + 1];
     const struct agent_status *agent = own->member->agent;
-    if (reign->opened || reign->epoch < 1 || before->epoch < 1)
+    if (!reign->opened && before->epoch < 1)
+        return has_only_followed(ballot, i, own);
+    if (reign->opened || reign->epoch < 1)
         return false;
     return agent->noted_since > 0 && agent->noted_since <= (uint64_t)reign->epoch &&
         agent->opened_epoch < (uint64_t)MIN_OF(reign->epoch, before->epoch) &&
@@ -420,8 +501,9 @@ static bool never_began(const struct cluster_snapshot *snapshot, const struct ba
     if (has_begun(ballot, i, own) || is_disputed(ballot, i))
         return false;
     return lacks_some_of_before(ballot, i, own) ||
-        count_answers(snapshot, ballot, reign->primary) >=
-        ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
+        (!anybody_holds(ballot, i, own) &&
+            count_answers(snapshot, ballot, reign->primary) >=
+                ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial));
 }
 
 static void skip(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)

@@ -47,6 +47,7 @@ struct ballot {
     /* Of that reign others hold only what somebody may have written by hand. Whether it began, its primary has to
      * tell. */
     bool is_disputed;
+    bool is_marked;              /* others than its primary hold something that was certainly written in it */
     const struct vote *old;      /* its primary, which has answered and holds all of it; NULL: it has not */
     const struct vote *best;     /* of the others: can be opened, holds most */
     const struct vote *ahead;    /* holds more than the best, but cannot be opened */

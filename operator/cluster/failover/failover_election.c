@@ -157,7 +157,7 @@ static bool has_logs(const struct cluster_member *primary)
 /* It was seen, or somebody holds what it wrote. */
 static bool was_open(const struct ballot *ballot, const struct cluster_reign *reign)
 {
-    return reign->opened || (ballot->best && ballot->best->history.reign == ballot->decisive);
+    return reign->opened || ballot->is_marked;
 }
 
 /* The server of the reign's primary is dead, its agent reads its binary logs: they hold everything that was ever
