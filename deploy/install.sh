@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# install.sh [--plan] [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
+# install.sh [--plan] [--reset] [local]   install CRDs and operator into the cluster of KUBECONFIG, or bring an installation up to date.
 #
 # --plan: say what that would do, and change nothing: which images the operator and the members' agents have and would have, which clusters would have their
 # members replaced, and which objects break a rule of the new CRDs (for that, CRDs of a group of their own are there for a moment: deploy/check-objects.sh).
+# An operator that runs with flags which deploy/operator does not have is left as it is: an overlay or a component has set them, and that is what must be
+# applied. --reset takes them away all the same.
 # "local": with the images that `make images` builds (deploy/local). IMAGE_OPERATOR and IMAGE_AGENT: with these. Safe to repeat. A server that is
 # older than deploy/minimum-kubernetes is left as it is. Objects that break a rule of the new CRDs are listed before these are applied. Waits until the
 # operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-overlay=deploy/operator plan=""
+overlay=deploy/operator plan="" reset=""
 for arg in "$@"; do
   case $arg in
     local) overlay=deploy/local ;;
     --plan) plan=1 ;;
+    --reset) reset=1 ;;
     *) echo "install: unknown argument $arg" >&2 && exit 2 ;;
   esac
 done
@@ -27,6 +30,23 @@ with_images() {
 # Of a manifest or a live Deployment, as YAML: the image of the operator, and of the agent that it gives its clusters
 operator_image() { sed -n 's/^ *\(- \)\{0,1\}image: *//p' | head -n 1; }
 agent_image() { sed -n 's/^ *- --agent-image=//p' | head -n 1; }
+
+# Flags of the operator but --agent-image, a line each.
+flags() { sed -n 's/^ *- \(--[a-z].*\)/\1/p' | grep -v '^--agent-image=' | sort || :; }
+# What else an overlay often sets, a line each: "replicas: 2", "priorityClassName: …", and all of resources.
+settings() {
+  awk '
+    /^  replicas: / || /^ *priorityClassName: / { sub(/^ */, ""); print }
+    /^ *resources:$/ { match($0, /[^ ]/); depth = RSTART; inside = 1; part = ""; next }
+    inside { match($0, /[^ ]/)
+      if (RSTART <= depth) inside = 0
+      else { sub(/^ */, ""); gsub(/"/, ""); if (/:$/) part = substr($0, 1, length($0) - 1) "."; else print "resources." part $0 } }' | sort
+}
+
+# lost FLAGS-OR-SETTINGS LIVE MANIFEST: of the operator that runs, what the manifest does not say
+lost() { comm -23 <("$1" <<< "$2") <("$1" <<< "$3"); }
+
+live_operator() { kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :; }
 
 # change WHAT NOW WANTED
 change() {
@@ -60,12 +80,14 @@ clusters() {
 }
 
 show_plan() {
-  local manifest live
+  local manifest live line
   manifest=$(kubectl kustomize "$overlay" | with_images)
-  live=$(kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :)
+  live=$(live_operator)
   echo "install: the API server is Kubernetes $version, and this would be brought about:"
   change "operator" "$(operator_image <<< "$live")" "$(operator_image <<< "$manifest")"
   change "agent" "$(agent_image <<< "$live")" "$(agent_image <<< "$manifest")"
+  while read -r line; do echo "  operator: $line is not in $overlay; install.sh stops there unless it has --reset: apply your overlay instead"; done < <(lost flags "$live" "$manifest")
+  while read -r line; do echo "  operator: $line is set back"; done < <(lost settings "$live" "$manifest")
   clusters "$(agent_image <<< "$live")" "$(agent_image <<< "$manifest")"
 }
 
@@ -81,6 +103,13 @@ fi
 
 deploy/check-objects.sh
 [[ -z $plan ]] || { show_plan && exit 0; }
+
+lost=$(lost flags "$(live_operator)" "$(kubectl kustomize "$overlay")")
+if [[ -n $lost && -z $reset ]]; then
+  echo "install: the operator runs with ${lost//$'\n'/ }, which an overlay or a component has set and $overlay does not; nothing was changed." >&2
+  echo "install: apply that overlay with the new version (kubectl apply --server-side -k OVERLAY), or take the flags away with --reset" >&2
+  exit 1
+fi
 
 apply=(kubectl apply --server-side --force-conflicts -f -)
 kubectl kustomize crds | "${apply[@]}"

@@ -16,7 +16,7 @@ case "\$1 \$2" in
   "get mysqlclusters.kubemysql.dev") [[ \$* == *custom-columns* ]] && echo shops || echo 'apiVersion: kubemysql.dev/v1alpha1' ;;
   "get statefulsets") printf 'shops   shop-mysql   a:1   3\ncrm   own-mysql   b:9   1\ncrm   still-mysql   a:1   2\ncrm   same-mysql   a:1   2\ncrm   new-mysql   a:2   2\n' ;;
   "-n crm") case "\$*" in *still*) echo true/ ;; *same*) echo /a:1 ;; esac ;;
-  "-n kube-mysql-system") [[ \$3 != get ]] || printf '      - args:\n        - --agent-image=a:1\n        image: o:1\n' ;;
+  "-n kube-mysql-system") [[ \$3 != get ]] || cat "$dir/live" ;;
   "get "*) ;;
   "delete "*) cat > /dev/null ;;
   "kustomize "*) exec "$real" "\$@" ;;
@@ -25,6 +25,8 @@ case "\$1 \$2" in
 esac
 SH
 chmod +x "$dir/kubectl"
+live() { printf '%s\n' "$@" > "$dir/live"; } # the operator that runs
+live '      - args:' '        - --agent-image=a:1' '        image: o:1'
 
 run() { # run VERSION ARG…: output of install.sh; what it changed lies in $dir
   rm -f "$dir/changed" "$dir/applied"
@@ -55,6 +57,20 @@ for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 member
   grep -qxF "  $line" <<< "$out" || { echo "--plan does not say \"$line\": $out" && failed=1; }
 done
 ! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }
+[[ $out != *"set back"* && $out != *"not in deploy/operator"* ]] || { echo "--plan takes something away that nobody has set: $out" && failed=1; }
+live 'spec:' '  replicas: 5' '      - args:' '        - --agent-image=a:1' '        - --enable=app' '        - --watch-namespaces=crm' '        image: o:1' \
+  '        resources:' '          limits:' '            memory: 128Mi' '      priorityClassName: high'
+out=$(run "v$minimum.0" --plan)
+for line in 'operator: --enable=app is not in deploy/operator; install.sh stops there unless it has --reset: apply your overlay instead' \
+  'operator: replicas: 5 is set back' 'operator: priorityClassName: high is set back' 'operator: resources.limits.memory: 128Mi is set back'; do
+  grep -qxF "  $line" <<< "$out" || { echo "--plan does not say \"$line\": $out" && failed=1; }
+done
+if out=$(run "v$minimum.0") || [[ $out != *"runs with --enable=app --watch-namespaces=crm, which an overlay"*"nothing was changed"* || $(cat "$dir/applied" 2> /dev/null) == *"kind: Deployment"* ]]; then
+  echo "flags of an overlay are taken away: $out" && failed=1
+fi
+if ! out=$(run "v$minimum.0" --reset) || ! grep -q 'kind: Deployment' "$dir/applied"; then
+  echo "--reset does not install: $out" && failed=1
+fi
 overlay=$("$real" kustomize deploy/samples/overlay)
 for line in 'image: registry.example.com/kube-mysql-operator:[0-9.]*' '- --agent-image=registry.example.com/kube-mysql-agent:0.2.0' '- --max-unavailable-clusters=3' 'replicas: 3' 'maxUnavailable: 2' \
   'x-kubernetes-validations:'; do
