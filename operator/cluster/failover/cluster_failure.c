@@ -36,7 +36,7 @@ static void look_again_in(struct cluster_failure *ret, int64_t ms)
 struct testimony {
     int heard;                          /* replicas that could be asked */
     int lost;                           /* of them: they have lost the primary */
-    int lost_acknowledgers;             /* of them: could have acknowledged */
+    int lost_acknowledgers;             /* of them: could have acknowledged, and nobody has stopped that */
     bool seen;                          /* one of them has been connected to it */
     const struct cluster_member * not ; /* one that still hears it */
 };
@@ -44,6 +44,12 @@ struct testimony {
 static bool follows_host(const struct cluster_member *member, const char *host)
 {
     return member_runs(member) && str_eq(member->agent->replication.source_host, host);
+}
+
+/* In a pause: that it receives nothing says nothing of the primary. */
+static bool was_stopped_by_hand(const struct cluster_member *member)
+{
+    return member_has_problem(member, AGENT_PROBLEM_REPLICATION_PAUSED);
 }
 
 static struct testimony ask_replicas(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
@@ -59,7 +65,7 @@ static struct testimony ask_replicas(const struct cluster_snapshot *snapshot, co
         told.seen |= member->agent->replication.source_seen;
         if (member->agent->replication.source_lost) {
             told.lost++;
-            told.lost_acknowledgers += member_acknowledges(snapshot, member);
+            told.lost_acknowledgers += member_acknowledges(snapshot, member) && !was_stopped_by_hand(member);
         } else if (member->agent->replication.receiver != AGENT_THREAD_OFF)
             told.not = member;
     }
