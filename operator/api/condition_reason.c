@@ -33,6 +33,7 @@ static const char *const names[REASON_COUNT] = {
     [REASON_MEMBER_NOT_READY] = "MemberNotReady",
     [REASON_REPLICA_NOT_FOLLOWING] = "ReplicaNotFollowing",
     [REASON_GROWING] = "Growing",
+    [REASON_REFUSED] = "Refused",
     [REASON_NOT_APPLIED_YET] = "NotAppliedYet",
     [REASON_LOCKED] = "Locked",
     [REASON_DATABASES_LEFT] = "DatabasesLeft",

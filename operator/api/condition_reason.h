@@ -44,6 +44,7 @@ enum condition_reason {
     REASON_MEMBER_NOT_READY,
     REASON_REPLICA_NOT_FOLLOWING,
     REASON_GROWING,
+    REASON_REFUSED, /* a growth of volumes, for good */
     REASON_NOT_APPLIED_YET,
     REASON_LOCKED,
     REASON_DATABASES_LEFT,

@@ -354,10 +354,23 @@ int mysql_cluster_check_change(
     if (!str_eq(old.storage_class_name, now->storage_class_name))
         api_problems_add(problems, "spec.storage.storageClassName", "cannot change after creation (it was %s%.100s)",
             old.storage_class_name ? "" : "not set", str_or_empty(old.storage_class_name));
-    if (now->size_bytes < old.size_bytes)
-        api_problems_add(problems, "spec.storage.resources.requests.storage", "cannot shrink from %s: volumes only grow",
-            json_path_str(old.resources, "requests.storage", "a larger size"));
     if (!same_but_for_size(old.resources, now->resources))
         api_problems_add(problems, "spec.storage.resources", "only requests.storage can change after creation");
     return problems->count > before ? -1 : 0;
+}
+
+int mysql_cluster_check_size(const struct mysql_cluster *cluster, const json_t *old_storage, const char *claim,
+    int64_t claim_bytes, struct api_problems *problems)
+{
+    char size[QUANTITY_TEXT_SIZE], claim_size[QUANTITY_TEXT_SIZE];
+    int64_t old_bytes, bytes = cluster->storage.size_bytes;
+    const json_t *old_size = json_path(old_storage, "resources.requests.storage");
+    bool shrinks = !cluster->storage.volume_source && old_size && quantity_from_json(old_size, &old_bytes) == 0 &&
+        bytes < old_bytes;
+    if (!shrinks || !claim || claim_bytes <= bytes)
+        return 0;
+    quantity_print(bytes, size);
+    quantity_print(claim_bytes, claim_size);
+    return api_problems_add(problems, CLUSTER_STORAGE_SIZE_FIELD,
+        "cannot shrink to %s: claim %s asks for %s, and volumes only grow", size, claim, claim_size);
 }

@@ -20,6 +20,7 @@
 #include "operator/api/restore_spec.h"
 
 #define CLUSTER_REPLICAS_MAX 9
+#define CLUSTER_STORAGE_SIZE_FIELD "spec.storage.resources.requests.storage"
 #define CLUSTER_STORAGE_DEFAULT "1Gi"
 
 #define CLUSTER_MAX_LAG_SECONDS_DEFAULT 60
@@ -133,13 +134,17 @@ void mysql_cluster_release(struct mysql_cluster *cluster);
 int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *named_spec, struct mysql_config_spec *ret,
     struct api_problems *problems);
 
-/* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName, to a smaller
- * size. old_storage is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */
 /* Storage that was left out is what is in force, and a claim of CLUSTER_STORAGE_DEFAULT for a new cluster: no default
  * of the CRD, which would change clusters that exist together with it. in_force: NULL: none yet. */
 void mysql_cluster_fill_storage(json_t *spec, const json_t *in_force);
 
+/* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName. old_storage
+ * is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */
 int mysql_cluster_check_change(
     const struct mysql_cluster *cluster, const json_t *old_storage, struct api_problems *problems);
+/* Nor to a smaller size, where a claim has grown beyond it: volumes never shrink. A growth that was refused is taken
+ * back, though. claim: of all claims the one that asks for most, and for how much; NULL: there is none. */
+int mysql_cluster_check_size(const struct mysql_cluster *cluster, const json_t *old_storage, const char *claim,
+    int64_t claim_bytes, struct api_problems *problems);
 
 #endif

@@ -55,7 +55,8 @@ static bool is_beyond_quota(const char *message)
  * namespace that ends. */
 enum pod_answer pod_answer_of(const struct error *err)
 {
-    static const char *const others[] = {"does not support dry run", "cannot create resource", "being terminated"};
+    static const char *const others[] = {
+        "does not support dry run", "cannot create resource", "cannot patch resource", "being terminated"};
     if (!err || err->kind == ERROR_EXISTS)
         return POD_ANSWER_TAKEN;
     if (err->kind == ERROR_ENDING)
@@ -68,6 +69,12 @@ enum pod_answer pod_answer_of(const struct error *err)
     }
     return strstr(err->message, "exceeded quota") && !is_beyond_quota(err->message) ? POD_ANSWER_OVER_QUOTA
                                                                                     : POD_ANSWER_REFUSED;
+}
+
+/* The text is that of plugin/pkg/admission/storage/persistentvolume/resize of the API server. */
+bool pod_answer_blames_class(const struct error *err)
+{
+    return strstr(err->message, "only dynamically provisioned pvc can be resized") != NULL;
 }
 
 /* Parts of the messages of the API server's own admission plugins.

@@ -21,6 +21,8 @@ enum pod_answer {
     POD_ANSWER_OF_OTHERS,  /* a no that is not about the pod: our own rights, dry runs, a namespace that is deleted */
 };
 enum pod_answer pod_answer_of(const struct error *err); /* NULL: it would be taken */
+/* Of the answer to a growth of a claim: its StorageClass does not expand volumes, or it has none. */
+bool pod_answer_blames_class(const struct error *err);
 /* What a person can do about a refusal, of the namespace `ns`; static or in `out`. who: asks for the pod: "the
  * cluster". */
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size);

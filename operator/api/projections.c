@@ -567,6 +567,11 @@ static struct kube_object *project_pvc(struct json_slice object, struct error *e
     return &ret->object;
 }
 
+int64_t pvc_asked_bytes(const struct pvc_object *claim)
+{
+    return claim->requested_bytes > 0 ? claim->requested_bytes : claim->capacity_bytes;
+}
+
 const struct kube_projection projection_pvc = {.project = project_pvc};
 
 /* ---- StatefulSets ---- */

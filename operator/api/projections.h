@@ -111,6 +111,10 @@ struct pvc_object {
     const char *message; /* of those conditions */
 };
 
+/* The size that the claim has by its own word. What the capacity of its volume is beyond that is what a provider has
+ * rounded up, or a volume that was made beforehand: nobody has grown it. 0: unknown. */
+int64_t pvc_asked_bytes(const struct pvc_object *claim);
+
 struct stateful_set_object {
     struct kube_object object;
     const char *uid;

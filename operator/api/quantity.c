@@ -106,6 +106,27 @@ int quantity_parse(const char *text, int64_t *ret_value)
     return 0;
 }
 
+void quantity_print(int64_t value, char out[static QUANTITY_TEXT_SIZE])
+{
+    static const char prefixes[] = "kMGTPE";
+    static const struct {
+        int64_t step;
+        const char *mark;
+    } kinds[] = {{1024, "i"}, {1000, ""}};
+    snprintf(out, QUANTITY_TEXT_SIZE, "%lld", (long long)value);
+    for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
+        int power = 0;
+        int64_t rest = value;
+        for (; rest > 0 && rest % kinds[kind].step == 0 && prefixes[power] != '\0'; power++)
+            rest /= kinds[kind].step;
+        if (power == 0)
+            continue;
+        char prefix = kind == 0 && power == 1 ? 'K' : prefixes[power - 1];
+        snprintf(out, QUANTITY_TEXT_SIZE, "%lld%c%s", (long long)rest, prefix, kinds[kind].mark);
+        return;
+    }
+}
+
 int quantity_from_json(const json_t *value, int64_t *ret_value)
 {
     if (json_is_string(value))

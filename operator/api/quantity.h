@@ -16,4 +16,9 @@ int quantity_parse(const char *text, int64_t *ret_value);
 /* A JSON string or number; absent (NULL) is -1. */
 int quantity_from_json(const json_t *value, int64_t *ret_value);
 
+#define QUANTITY_TEXT_SIZE 24
+/* As a person would write it: the largest binary suffix, else the largest decimal one, that leaves a whole number.
+ * Never negative. */
+void quantity_print(int64_t value, char out[static QUANTITY_TEXT_SIZE]);
+
 #endif

@@ -9,6 +9,8 @@
 
 #include "operator/api/quantity.h"
 
+#define GIB (INT64_C(1) << 30)
+
 static void derived(void **state)
 {
     UNUSED(state);
@@ -116,6 +118,35 @@ static void quantities(void **state)
     }
 }
 
+static void quantities_as_text(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        int64_t value;
+        const char *text;
+    } rows[] = {
+        {0, "0"},
+        {1, "1"},
+        {1023, "1023"},
+        {1024, "1Ki"},
+        {1536, "1536"},
+        {5 * GIB, "5Gi"},
+        {5 * GIB / 2, "2560Mi"},
+        {INT64_C(1) << 60, "1Ei"},
+        {1500000000, "1500M"},
+        {3000, "3k"},
+        {INT64_C(1) << 62, "4Ei"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[QUANTITY_TEXT_SIZE];
+        int64_t value;
+        quantity_print(rows[i].value, text);
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(quantity_parse(text, &value), 0);
+        assert_int_equal(value, rows[i].value);
+    }
+}
+
 static void versions_as_labels(void **state)
 {
     UNUSED(state);
@@ -153,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cluster_of_a_stateful_set),
+        cmocka_unit_test(quantities_as_text),
         cmocka_unit_test(versions_as_labels),
         cmocka_unit_test(derived),
         cmocka_unit_test(longest),

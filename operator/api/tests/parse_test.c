@@ -11,6 +11,8 @@
 #include "operator/api/mysql_terminal.h"
 #include "operator/api/pod_template.h"
 
+#define GIB (INT64_C(1) << 30)
+
 #define GOOD "'config': {'name': 'c'}, 'storage': {'resources': {'requests': {'storage': '1Gi'}}}"
 
 /* JSON with single quotes, so that tables stay readable. */
@@ -396,8 +398,6 @@ static void storage_changes(void **state)
     } rows[] = {
         {"{'resources': {'requests': {'storage': '1Gi'}}}", "{'resources': {'requests': {'storage': '1024Mi'}}}", ""},
         {"{'resources': {'requests': {'storage': '1Gi'}}}", "{'resources': {'requests': {'storage': '2Gi'}}}", ""},
-        {"{'resources': {'requests': {'storage': '2Gi'}}}", "{'resources': {'requests': {'storage': '1Gi'}}}",
-            "spec.storage.resources.requests.storage: cannot shrink from 2Gi: volumes only grow"},
         {"{'resources': {'requests': {'storage': '1Gi'}}}", "{'volumeSource': {'emptyDir': {}}}",
             "spec.storage: cannot change between volumeSource and claims: the data would stay behind"},
         {"{'resources': {'requests': {'storage': '1Gi'}}}",
@@ -415,6 +415,43 @@ static void storage_changes(void **state)
         assert_problems(&problems, rows[i].problems, rows[i].after);
         mysql_cluster_release(&cluster);
         json_decref(before);
+        json_decref(spec);
+    }
+}
+
+/* What counts is what claims have, and only where the size in force is given up. */
+static void storage_sizes(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *before, *after, *claim;
+        int64_t claim_bytes;
+        const char *problems;
+    } rows[] = {
+        {"'2Gi'", "'1Gi'", "c", 2 * GIB,
+            "spec.storage.resources.requests.storage: cannot shrink to 1Gi: claim c asks for 2Gi, and volumes only grow"},
+        {"'2Gi'", "'1Gi'", "c", 1500000000,
+            "spec.storage.resources.requests.storage: cannot shrink to 1Gi: claim c asks for 1500M, and volumes only grow"},
+        {"'2Gi'", "'1Gi'", "c", GIB, ""},
+        {"'2Gi'", "'1Gi'", NULL, 0, ""},
+        {"'2Gi'", "'1536Mi'", "c", GIB, ""},
+        {"'2Gi'", "2147483648", "c", 8 * GIB, ""}, /* one that was made with more, by whomever */
+        {"'2Gi'", "'3Gi'", "c", 8 * GIB, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct api_problems problems = {0};
+        struct mysql_cluster cluster;
+        _cleanup_(freep) char *before = xasprintf("{'resources': {'requests': {'storage': %s}}}", rows[i].before);
+        _cleanup_(freep) char *after = xasprintf("{'resources': {'requests': {'storage': %s}}}", rows[i].after);
+        json_t *old = parse(before), *spec = parse("{'config': {'name': 'c'}}");
+        json_object_set_new(spec, "storage", parse(after));
+        assert_int_equal(mysql_cluster_parse("ns", "a", spec, &cluster, &problems), 0);
+        assert_int_equal(mysql_cluster_check_change(&cluster, old, &problems), 0);
+        assert_int_equal(mysql_cluster_check_size(&cluster, old, rows[i].claim, rows[i].claim_bytes, &problems),
+            *rows[i].problems ? -1 : 0);
+        assert_problems(&problems, rows[i].problems, after);
+        mysql_cluster_release(&cluster);
+        json_decref(old);
         json_decref(spec);
     }
 }
@@ -481,6 +518,7 @@ int main(void)
         cmocka_unit_test(the_slow_log_is_of_mycnf),
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),
+        cmocka_unit_test(storage_sizes),
         cmocka_unit_test(storage_left_out),
         cmocka_unit_test(terminal_parses),
         cmocka_unit_test(pod_templates_merge),

@@ -4,6 +4,8 @@
 #include "operator/cluster/desired/cluster_volumes.h"
 
 #include "common/json.h"
+#include "operator/api/pod_answer.h"
+#include "operator/api/quantity.h"
 #include "operator/cluster/deletion/volume_owner.h"
 #include "operator/cluster/desired/desired.h"
 
@@ -13,6 +15,14 @@ static bool wants_growth(const struct cluster_snapshot *snapshot, const struct c
     return !snapshot->final.deleting && member->claim && member->claim->capacity_bytes > 0 &&
         member->ordinal < snapshot->scale.effective &&
         snapshot->cluster.storage.size_bytes > member->claim->requested_bytes;
+}
+
+static void wanted_size(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const char *text = json_path_str(snapshot->cluster.storage.resources, "requests.storage", NULL);
+    char printed[QUANTITY_TEXT_SIZE];
+    quantity_print(snapshot->cluster.storage.size_bytes, printed);
+    snprintf(out, size, "%s", text ? text : printed);
 }
 
 static void put_growth(const struct cluster_snapshot *snapshot, json_t *patch)
@@ -75,6 +85,66 @@ bool cluster_volumes_growing(const struct cluster_snapshot *snapshot, char *text
         return true;
     }
     return false;
+}
+
+static const struct cluster_member *first_to_grow(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (wants_growth(snapshot, &snapshot->members[i]))
+            return &snapshot->members[i];
+    }
+    return NULL;
+}
+
+bool cluster_volumes_are_refused(const struct cluster_snapshot *snapshot, const struct error *error)
+{
+    return first_to_grow(snapshot) && pod_answer_of(error) == POD_ANSWER_REFUSED;
+}
+
+/* The size that all members' claims have, and none that a member has left behind is beyond it; 0: there is none, so that
+ * no size would do without a growth. */
+static int64_t common_size(const struct cluster_snapshot *snapshot)
+{
+    int64_t common = 0, largest = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        int64_t asked = member->claim ? pvc_asked_bytes(member->claim) : 0;
+        largest = MAX_OF(largest, asked);
+        if (asked == 0 || member->ordinal >= snapshot->scale.effective)
+            continue;
+        if (common > 0 && asked != common)
+            return 0;
+        common = asked;
+    }
+    return largest > common ? 0 : common;
+}
+
+static void say_other_way(const struct pvc_object *claim, const struct error *error, char *out, size_t size)
+{
+    if (!pod_answer_blames_class(error))
+        snprintf(out, size, "change what the API server names");
+    else if (str_empty(claim->storage_class))
+        snprintf(out, size, "restore a backup into another cluster, of that size");
+    else
+        snprintf(out, size, "let StorageClass %s expand volumes (allowVolumeExpansion: true)", claim->storage_class);
+}
+
+bool cluster_volumes_remedy(const struct cluster_snapshot *snapshot, const struct error *error, char *out, size_t size)
+{
+    char wanted[64], back[QUANTITY_TEXT_SIZE], way[512];
+    int64_t common = common_size(snapshot);
+    const struct cluster_member *member = first_to_grow(snapshot);
+    if (!member)
+        return false;
+    wanted_size(snapshot, wanted, sizeof(wanted));
+    say_other_way(member->claim, error, way, sizeof(way));
+    quantity_print(common, back);
+    if (common > 0)
+        snprintf(out, size, "set " CLUSTER_STORAGE_SIZE_FIELD " back to %s (now %s), or %s: %s", back, wanted, way,
+            error->message);
+    else
+        snprintf(out, size, "%s, as " CLUSTER_STORAGE_SIZE_FIELD " is %s: %s", way, wanted, error->message);
+    return true;
 }
 
 bool cluster_terminal_is_as_wanted(const struct cluster_snapshot *snapshot)

@@ -48,12 +48,32 @@ static void not_accepted_problems(
     strbuf_release(&text);
 }
 
+/* Of the claims that the cluster has, those of members that were scaled away included. NULL: there is none. */
+static const struct pvc_object *largest_claim(
+    const struct cluster_sources *sources, const struct cluster_snapshot *snapshot)
+{
+    const struct pvc_object *largest = NULL;
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        char name[DERIVED_NAME_SIZE];
+        cluster_claim_name(name, snapshot->name, ordinal);
+        const struct pvc_object *claim = find(sources->claims, snapshot->ns, name);
+        if (claim && (!largest || pvc_asked_bytes(claim) > pvc_asked_bytes(largest)))
+            largest = claim;
+    }
+    return largest;
+}
+
 /* A refused change of storage keeps the storage in force, and everything else goes on. */
-static bool keep_storage_in_force(struct cluster_snapshot *snapshot)
+static bool keep_storage_in_force(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
 {
     struct api_problems problems = {0};
-    if (!snapshot->last.storage ||
-        mysql_cluster_check_change(&snapshot->cluster, snapshot->last.storage, &problems) == 0)
+    if (!snapshot->last.storage)
+        return true;
+    const struct pvc_object *claim = largest_claim(sources, snapshot);
+    mysql_cluster_check_change(&snapshot->cluster, snapshot->last.storage, &problems);
+    mysql_cluster_check_size(&snapshot->cluster, snapshot->last.storage, claim ? claim->name : NULL,
+        claim ? pvc_asked_bytes(claim) : 0, &problems);
+    if (problems.count == 0)
         return true;
     not_accepted_problems(snapshot, "StorageChangeRefused", &problems);
     json_t *spec = json_copy(snapshot->cluster.document);
@@ -131,7 +151,7 @@ static bool read_spec(
         not_accepted_problems(snapshot, bad_name ? "InvalidName" : "InvalidSpec", &problems);
         return false;
     }
-    if (!keep_storage_in_force(snapshot) || !resolve_config(sources, snapshot))
+    if (!keep_storage_in_force(sources, snapshot) || !resolve_config(sources, snapshot))
         return false;
     if (!snapshot->config.image_agent && str_empty(snapshot->default_agent_image)) {
         not_accepted(

@@ -241,6 +241,18 @@ static const char *refused_object(const struct report *report)
     return report->outcome->error_kind == PLAN_POD && report->decision->gate == GATE_CHECKING ? "CheckPodRefused" : NULL;
 }
 
+/* What is the matter with claims, and with nothing else of the plan. */
+static bool is_of_claims(const struct cluster_outcome *outcome)
+{
+    return outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM;
+}
+
+/* Only somebody else can do something about it. */
+static bool growth_is_refused(const struct report *report)
+{
+    return is_of_claims(report->outcome) && cluster_volumes_are_refused(report->snapshot, report->outcome->error);
+}
+
 static void set_accepted(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -263,6 +275,9 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
+    else if (growth_is_refused(report))
+        set(report, CONDITION_ACCEPTED, true, "Accepted",
+            "the spec is good; not all of it is in force, StorageResized says why");
     else if (decision->set_waits)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the API server is asked about its pods");
     else
@@ -308,13 +323,14 @@ static void set_progressing(struct report *report)
     const struct cluster_decision *decision = report->decision;
     const struct cluster_member *starting = find_starting(report);
     const struct cluster_member *leaving = find_leaving(report);
+    bool refused = growth_is_refused(report);
     char text[256] = "";
     if (snapshot->cluster.paused)
         set(report, CONDITION_PROGRESSING, false, "Paused", "spec.paused is true");
     else if (!snapshot->usable)
         set(report, CONDITION_PROGRESSING, false, reason_name(REASON_NOT_ACCEPTED),
             "nothing is changed until the spec is accepted");
-    else if (report->outcome->error)
+    else if (report->outcome->error && !refused)
         set(report, CONDITION_PROGRESSING, true, reason_name(REASON_RETRYING), "%s", report->outcome->error->message);
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_PROGRESSING, true, "Checking", "%s%s",
@@ -330,7 +346,7 @@ static void set_progressing(struct report *report)
         set(report, CONDITION_PROGRESSING, true, reason_name(REASON_STARTING), "%s is starting", starting->name);
     else if (leaving)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
-    else if (cluster_volumes_growing(snapshot, text, sizeof(text)))
+    else if (!refused && cluster_volumes_growing(snapshot, text, sizeof(text)))
         set(report, CONDITION_PROGRESSING, true, "GrowingVolumes", "%s", text);
     else
         set(report, CONDITION_PROGRESSING, false, reason_name(REASON_SETTLED), "nothing is being changed");
@@ -473,9 +489,10 @@ static void set_storage_resized(struct report *report)
 {
     const struct cluster_outcome *outcome = report->outcome;
     char text[256];
-    if (outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM)
-        set(report, CONDITION_STORAGE_RESIZED, false, "Refused", "spec.storage.resources.requests.storage: %s",
-            outcome->error->message);
+    if (is_of_claims(outcome))
+        set(report, CONDITION_STORAGE_RESIZED, false,
+            reason_name(growth_is_refused(report) ? REASON_REFUSED : REASON_RETRYING),
+            CLUSTER_STORAGE_SIZE_FIELD ": %s", outcome->error->message);
     else if (cluster_volumes_growing(report->snapshot, text, sizeof(text)))
         set(report, CONDITION_STORAGE_RESIZED, false, reason_name(REASON_GROWING), "%s", text);
     else
@@ -658,6 +675,9 @@ static bool say_what_is_to_do(struct report *report)
     else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
+        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
+    else if (growth_is_refused(report) &&
+        cluster_volumes_remedy(snapshot, report->outcome->error, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
     else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
         put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);

@@ -29,7 +29,7 @@ static bool was_applied(const struct view *view)
 {
     enum condition_reason reason = reason_of(view->last);
     return view->last && view->last->observed_generation == view->snapshot->generation && reason != REASON_APPLYING &&
-        reason != REASON_ROLLED_BACK && reason != REASON_NOT_ACCEPTED;
+        reason != REASON_ROLLED_BACK && reason != REASON_NOT_ACCEPTED && reason != REASON_REFUSED;
 }
 
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
@@ -52,6 +52,13 @@ static bool has_pods(const struct cluster_snapshot *snapshot)
     return false;
 }
 
+/* The API server does not let a volume grow, whoever asks: StorageResized of that. NULL: it does. */
+static const struct kube_condition *refused_growth(const struct kube_conditions *conditions)
+{
+    const struct kube_condition *resized = kube_conditions_find(conditions, CONDITION_STORAGE_RESIZED);
+    return reason_of(resized) == REASON_REFUSED ? resized : NULL;
+}
+
 static struct ready_reason not_applied(const struct view *view)
 {
     struct ready_reason none = {false, "", ""};
@@ -62,6 +69,9 @@ static struct ready_reason not_applied(const struct view *view)
     if (rolled.holds)
         return (struct ready_reason){false, reason_name(REASON_ROLLED_BACK), rolled.message};
     struct ready_reason progress = ready_reason_of(view->conditions, CONDITION_PROGRESSING, none);
+    const struct kube_condition *refused = refused_growth(view->conditions);
+    if (refused && !progress.holds)
+        return (struct ready_reason){false, refused->reason, refused->message};
     return (struct ready_reason){false, reason_name(REASON_APPLYING),
         progress.holds ? progress.message : "what the spec wants is not in force yet"};
 }
@@ -121,6 +131,9 @@ static struct ready_reason held_up(const struct view *view)
         return (struct ready_reason){true, healthy.reason, healthy.message};
     if (primary && member_is_closed_for_room(snapshot, primary))
         return ready_reason_of(view->conditions, CONDITION_VOLUME_FULL, none);
+    const struct kube_condition *refused = refused_growth(view->conditions);
+    if (refused)
+        return (struct ready_reason){true, refused->reason, refused->message};
     return none;
 }
 
@@ -197,7 +210,7 @@ static const struct kube_condition *shortfall(const struct kube_conditions *cond
         if (condition && condition->status == said[i].bad)
             return condition;
     }
-    return NULL;
+    return refused_growth(conditions);
 }
 
 static struct ready_reason degraded(const struct kube_conditions *conditions, enum cluster_state state)

@@ -78,6 +78,7 @@ static void only_words_about_the_pod_are_a_refusal(void **state)
         {ERROR_INVALID, "admission webhook \"v\" does not support dry run", POD_ANSWER_OF_OTHERS, TEMPLATE_TAKEN, NULL},
         {ERROR_FORBIDDEN, "pods is forbidden: User \"u\" cannot create resource \"pods\"", POD_ANSWER_OF_OTHERS,
             TEMPLATE_TAKEN, NULL},
+        {ERROR_FORBIDDEN, "User \"u\" cannot patch resource", POD_ANSWER_OF_OTHERS, TEMPLATE_TAKEN, NULL},
         {ERROR_UNAVAILABLE, "no leader", POD_ANSWER_UNKNOWN, TEMPLATE_UNKNOWN, NULL},
         {ERROR_EXISTS, "pods \"a\" already exists", POD_ANSWER_TAKEN, TEMPLATE_TAKEN, NULL},
         {ERROR_FORBIDDEN, "pods \"a\" is forbidden: namespace n is being terminated", POD_ANSWER_OF_OTHERS,
