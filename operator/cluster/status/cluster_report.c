@@ -566,7 +566,7 @@ static void report_binding(struct report *report)
 
 /* The merged configuration and the storage in force; those of a spec that is not accepted are not shown. Terminals and
  * the pods of backups take their images from there: one that is still tried, or that only some members have, is not
- * theirs yet. */
+ * theirs yet. Claims have no part in what members run. */
 static void report_spec(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -584,7 +584,7 @@ static void report_spec(struct report *report)
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     bool is_running = !snapshot->before && decision->gate == GATE_OPEN && !decision->rolling && report->complete &&
-        !report->outcome->error;
+        (!report->outcome->error || is_of_claims(report->outcome));
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
     status->accepted_spec = snapshot->cluster.paused && last->accepted_spec
         ? mysql_cluster_roles_while_paused(&snapshot->cluster, snapshot->scale.effective, last->accepted_spec)
