@@ -340,6 +340,13 @@ void cluster_transition_before(const struct cluster_transition *transition, int 
     snprintf(out, DERIVED_NAME_SIZE, "%.*s", at ? (int)strcspn(at, ",") : 0, at ? at : "");
 }
 
+void cluster_transition_origin(const struct cluster_transition *transition, char out[static DERIVED_NAME_SIZE])
+{
+    const char *before = str_empty(transition->before) ? transition->from : transition->before;
+    const char *comma = strrchr(before, ',');
+    snprintf(out, DERIVED_NAME_SIZE, "%s", comma ? comma + 1 : before);
+}
+
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b)
 {
     for (size_t i = 0; i < ARRAY_LEN(transition_texts); i++) {

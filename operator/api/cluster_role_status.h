@@ -148,6 +148,8 @@ bool cluster_role_status_same(const struct cluster_role_status *a, const struct 
 bool cluster_transition_is_set(const struct cluster_transition *transition);
 /* The nth (from 0) of those who were to be primary before `from`, latest first. "" there is none. */
 void cluster_transition_before(const struct cluster_transition *transition, int n, char out[static DERIVED_NAME_SIZE]);
+/* Who was open before all of it, as far as it tells: the last of those, or `from`. */
+void cluster_transition_origin(const struct cluster_transition *transition, char out[static DERIVED_NAME_SIZE]);
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b);
 bool cluster_reigns_same(const struct cluster_reigns *a, const struct cluster_reigns *b);
 bool cluster_confirmed_same(const struct cluster_confirmed *a, const struct cluster_confirmed *b);

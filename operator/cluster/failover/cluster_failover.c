@@ -45,7 +45,7 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     const char *lost = reigns->list[0].primary;
     const struct cluster_member *from = cluster_member_named(snapshot, lost);
     struct cluster_transition *transition = &intent->roles.transition;
-    const struct cluster_transition before = snapshot->last.roles.transition;
+    struct cluster_transition before = snapshot->last.roles.transition;
     intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     *transition =
         (struct cluster_transition){.failover = true, .started_ms = snapshot->now_ms, .epoch = intent->roles.epoch};
@@ -54,6 +54,8 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
     list_before(snapshot, transition);
     /* Nobody was seen open since. */
+    if (cluster_transition_is_set(&before))
+        write_gap_note_last_write(snapshot, &before);
     transition->last_write_ms = before.last_write_ms;
     transition->last_write_span_ms = before.last_write_span_ms;
     transition->reason = failure->reason;
@@ -376,6 +378,8 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
         .gap = write_gap_opened(snapshot, transition)};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
+    if (str_eq(done->from, done->to)) /* chosen, given up and chosen again: in place of whom it was chosen first */
+        cluster_transition_origin(transition, done->from);
     done->reason = transition->reason;
     memcpy(done->evidence, transition->evidence, sizeof(done->evidence));
     memcpy(done->candidate_why, transition->candidate_why, sizeof(done->candidate_why));

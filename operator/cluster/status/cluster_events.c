@@ -234,19 +234,23 @@ static void tell_of_transition(struct bulletin *bulletin, const struct cluster_t
     const struct cluster_transition *now, const struct cluster_failover_spec *spec)
 {
     static const struct cluster_transition none;
+    char origin[DERIVED_NAME_SIZE];
+    cluster_transition_origin(now, origin);
     if (!goes_on(before, now)) {
         before = &none;
-        tell(bulletin, EVENT_WARNING, "FailoverStarted", "%s is lost (%s): %s; epoch %lld", now->from,
-            transition_reason_name(now->reason), now->evidence, (long long)now->epoch);
+        /* Of a second one it may be another member than the chosen one that is lost. */
+        tell(bulletin, EVENT_WARNING, "FailoverStarted",
+            str_eq(origin, now->from) ? "%s is lost (%s): %s; epoch %lld"
+                                      : "%s was to be primary, and all are asked anew (%s): %s; epoch %lld",
+            now->from, transition_reason_name(now->reason), now->evidence, (long long)now->epoch);
     }
     if (!str_empty(now->waits_for) && !str_eq(before->waits_for, now->waits_for))
         tell(bulletin, EVENT_WARNING, "FailoverWaits", "nobody takes over from %s yet (failover.dataLoss: %s): %s",
-            now->from, spec->allow_data_loss ? "allow" : "never", now->waits_for);
-    if (!str_empty(now->to) && !str_eq(before->to, now->to) && str_eq(now->to, now->from))
+            origin, spec->allow_data_loss ? "allow" : "never", now->waits_for);
+    if (!str_empty(now->to) && !str_eq(before->to, now->to) && str_eq(now->to, origin))
         tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s goes on itself: %s", now->to, now->candidate_why);
     else if (!str_empty(now->to) && !str_eq(before->to, now->to))
-        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s takes over from %s: %s", now->to, now->from,
-            now->candidate_why);
+        tell(bulletin, EVENT_NORMAL, "FailoverChosen", "%s takes over from %s: %s", now->to, origin, now->candidate_why);
     if (!str_empty(now->may_be_lost) && !str_eq(before->may_be_lost, now->may_be_lost))
         tell(bulletin, EVENT_WARNING, "FailoverMayLoseData", "may be lost (failover.dataLoss: allow): %s",
             now->may_be_lost);

@@ -170,6 +170,30 @@ static void a_lost_one_that_is_back(void **state)
     assert_int_equal(tell(&never), 0);
 }
 
+/* Whoever was open is named, and not the one that was chosen in its place, given up, and chosen again. */
+static void one_that_is_chosen_again_takes_over_from_who_was_open(void **state)
+{
+    UNUSED(state);
+    now.roles.transition = (struct cluster_transition){.from = "shop-mysql-1",
+        .before = "shop-mysql-2,shop-mysql-0",
+        .reason = TRANSITION_MEMBER_LOST,
+        .started_ms = 2000,
+        .epoch = 9,
+        .failover = true,
+        .evidence = "the pod of shop-mysql-0 is gone",
+        .waits_for = "1 answer"};
+    assert_int_equal(tell(&never), 2);
+    told(0, EVENT_WARNING, "FailoverStarted",
+        "shop-mysql-1 was to be primary, and all are asked anew (MemberLost): the pod of shop-mysql-0 is gone; epoch 9");
+    told(1, EVENT_WARNING, "FailoverWaits",
+        "nobody takes over from shop-mysql-0 yet (failover.dataLoss: never): 1 answer");
+    before = now;
+    snprintf(now.roles.transition.to, sizeof(now.roles.transition.to), "shop-mysql-1");
+    snprintf(now.roles.transition.candidate_why, sizeof(now.roles.transition.candidate_why), "it has most");
+    assert_int_equal(tell(&never), 1);
+    told(0, EVENT_NORMAL, "FailoverChosen", "shop-mysql-1 takes over from shop-mysql-0: it has most");
+}
+
 static void a_switchover_is_no_failover(void **state)
 {
     UNUSED(state);
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test_setup(what_may_be_lost_is_a_warning, set_up),
         cmocka_unit_test_setup(another_loss_is_another_story, set_up),
         cmocka_unit_test_setup(a_lost_one_that_is_back, set_up),
+        cmocka_unit_test_setup(one_that_is_chosen_again_takes_over_from_who_was_open, set_up),
         cmocka_unit_test_setup(a_switchover_is_no_failover, set_up),
         cmocka_unit_test_setup(the_longest, set_up),
         cmocka_unit_test_setup(a_copy_is_told_from_begin_to_end, set_up),
