@@ -51,12 +51,24 @@ static void read_boot_id(char out[static STORE_BOOT_SIZE])
         make_digits(out, 33);
 }
 
+static bool is_read_only(int root)
+{
+    struct statvfs about;
+
+    return fstatvfs(root, &about) == 0 && (about.f_flag & ST_RDONLY) != 0;
+}
+
 int store_folder_open(const char *path, struct store_folder *ret, struct error *err)
 {
     struct store_folder folder = {.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .uploads = -1};
 
     if (folder.root < 0)
         return error_set_errno(err, errno, "\"%s\" cannot be opened", path);
+    folder.read_only = is_read_only(folder.root);
+    if (folder.read_only) {
+        *ret = folder;
+        return 0;
+    }
     if (mkdirat(folder.root, STORE_UPLOADS_DIR, 0700) == 0 || errno == EEXIST)
         folder.uploads = openat(folder.root, STORE_UPLOADS_DIR, DIR_FLAGS);
     if (folder.uploads < 0) {
@@ -75,7 +87,8 @@ int store_folder_open(const char *path, struct store_folder *ret, struct error *
 
 void store_folder_close(struct store_folder *folder)
 {
-    close(folder->uploads);
+    if (folder->uploads >= 0)
+        close(folder->uploads);
     close(folder->root);
 }
 

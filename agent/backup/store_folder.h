@@ -35,10 +35,13 @@ struct store_folder {
     int root;
     int uploads;
     char boot_id[STORE_BOOT_SIZE]; /* of the kernel: what was not synced under another one is not relied on */
+    bool read_only;                /* it is mounted so; uploads is -1 */
 };
 
-/* Makes DIR/.uploads. The folder itself must be there. One store serves a folder: CONFLICT while another one does
- * (flock; not where the file system has no locks). */
+/* Makes DIR/.uploads. The folder itself must be there. One store writes into a folder: CONFLICT while another one does
+ * (flock; not where the file system has no locks).
+ * A folder that is mounted read-only is neither locked nor changed: it may be read beside the one that writes, because
+ * an object gets its name when it is whole. Only store_object_open and store_list are for such a folder. */
 int store_folder_open(const char *path, struct store_folder *ret, struct error *err) KM_MUST_CHECK;
 void store_folder_close(struct store_folder *folder);
 

@@ -216,6 +216,8 @@ static int check(
         return store_fault_set(fault, STORE_ACCESS_DENIED, "this store serves the operator and the members only");
     if (store_request_parse(&texts, ret, fault) < 0)
         return -1;
+    if (server->all.folder->read_only && ret->operation != STORE_GET && ret->operation != STORE_LIST)
+        return store_fault_set(fault, STORE_ACCESS_DENIED, "this store only reads: its volume is mounted read-only");
     if (server->closing || server->all.count >= STORE_REQUESTS_MAX)
         return store_fault_set(fault, STORE_BUSY, server->closing ? "the store ends" : "too many requests at once");
     return 0;
@@ -275,7 +277,8 @@ struct store_server *store_server_new(struct loop *loop, const struct store_fold
     for (size_t i = 0; i < STORE_LANES; i++)
         server->all.lanes[i] = worker_new(loop, "store");
     loop_timer_init(&server->sweep_timer, loop, on_sweep, server);
-    loop_timer_arm(&server->sweep_timer, 0);
+    if (!folder->read_only)
+        loop_timer_arm(&server->sweep_timer, 0);
     return server;
 }
 

@@ -29,7 +29,7 @@
 struct store_server;
 
 /* peers: common names that may come, NULL-terminated; NULL: everybody, for tests. Sweeps the folder now and every hour.
- * folder must stay. */
+ * folder must stay. Of one that is read-only only GET and lists are served. */
 struct store_server *store_server_new(struct loop *loop, const struct store_folder *folder, const char *const *peers);
 /* After the http_server whose exchanges it holds. What is under way is ended. NULL is fine. */
 void store_server_free(struct store_server *server);

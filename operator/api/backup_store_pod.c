@@ -11,13 +11,18 @@
 
 /* Earlier versions have the hash behind "store-". */
 #define ROLE_OF_PROTOCOL "store-v1-"
+#define CLAIM_LABEL_SIZE 9
 _Static_assert(AGENT_VOLUME_PROTOCOL == 1, "the protocol is part of the role");
+
+static uint32_t hash_of_claim(const char *claim)
+{
+    return (uint32_t)hash64(HASH64_INIT, claim, strlen(claim));
+}
 
 void backup_store_pod_name(
     char out[static DERIVED_NAME_SIZE], const char *cluster, const char *claim, const char *purpose)
 {
-    uint32_t hash = (uint32_t)hash64(HASH64_INIT, claim, strlen(claim));
-    snprintf(out, DERIVED_NAME_SIZE, "%.*s-%s-%08x", CLUSTER_NAME_MAX, cluster, purpose, hash);
+    snprintf(out, DERIVED_NAME_SIZE, "%.*s-%s-%08x", CLUSTER_NAME_MAX, cluster, purpose, hash_of_claim(claim));
 }
 
 void backup_store_server_name(const char *ns, const char *cluster, const char *pod, struct strbuf *out)
@@ -45,13 +50,20 @@ void backup_store_say_outdated(const char *member, char *message, size_t size)
         member);
 }
 
+static void claim_label(const struct backup_store_pod *pod, char out[static CLAIM_LABEL_SIZE])
+{
+    snprintf(out, CLAIM_LABEL_SIZE, "%08x", hash_of_claim(pod->claim));
+}
+
 static json_t *metadata_of(const struct backup_store_pod *pod)
 {
-    char name[DERIVED_NAME_SIZE];
+    char name[DERIVED_NAME_SIZE], claim[CLAIM_LABEL_SIZE];
     json_t *metadata = json_object();
     json_t *labels = cluster_labels(pod->cluster);
     backup_store_pod_name(name, pod->cluster, pod->claim, pod->purpose);
+    claim_label(pod, claim);
     json_put_str(labels, LABEL_COMPONENT, LABEL_COMPONENT_BACKUP_STORE);
+    json_put_str(labels, LABEL_STORE_CLAIM, claim);
     json_put_str(metadata, "name", name);
     json_put_str(metadata, "namespace", pod->ns);
     json_put(metadata, "labels", labels);
@@ -75,6 +87,22 @@ static const char *image_of(const struct backup_store_pod *pod)
     return pod->config->image_agent && !is_earlier ? pod->config->image_agent : pod->default_agent_image;
 }
 
+/* A claim that one node mounts at a time may be in use there. Preferred only: others can be mounted anywhere. */
+static json_t *affinity_of(const struct backup_store_pod *pod)
+{
+    char claim[CLAIM_LABEL_SIZE];
+    claim_label(pod, claim);
+    return json_build("{s:{s:[{s:i, s:{s:s, s:{s:{s:s}}}}]}}", "podAffinity",
+        "preferredDuringSchedulingIgnoredDuringExecution", "weight", 100, "podAffinityTerm", "topologyKey",
+        "kubernetes.io/hostname", "labelSelector", "matchLabels", LABEL_STORE_CLAIM, claim);
+}
+
+/* The agent takes a volume that is mounted so as one that is only read (agent/store.h). */
+static bool only_reads(const struct backup_store_pod *pod)
+{
+    return str_eq(pod->purpose, BACKUP_STORE_FOR_RESTORE);
+}
+
 static json_t *container_of_store(const struct backup_store_pod *pod)
 {
     const char *image = image_of(pod);
@@ -84,8 +112,8 @@ static json_t *container_of_store(const struct backup_store_pod *pod)
     json_put(container, "ports",
         json_build("[{s:s, s:i, s:s}]", "name", "store", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
     json_put(container, "volumeMounts",
-        json_build("[{s:s, s:s}, {s:s, s:s, s:b}]", "name", "backup", "mountPath", BACKUP_STORE_DIRECTORY, "name",
-            "tls", "mountPath", AGENT_TLS_DIR, "readOnly", 1));
+        json_build("[{s:s, s:s, s:b}, {s:s, s:s, s:b}]", "name", "backup", "mountPath", BACKUP_STORE_DIRECTORY,
+            "readOnly", only_reads(pod), "name", "tls", "mountPath", AGENT_TLS_DIR, "readOnly", 1));
     json_put(container, "env",
         json_build("[{s:s, s:{s:{s:s, s:s}}}]", "name", "POD_IP", "valueFrom", "fieldRef", "apiVersion", "v1",
             "fieldPath", "status.podIP"));
@@ -105,6 +133,7 @@ json_t *backup_store_pod_manifest(const struct backup_store_pod *pod)
     json_t *spec = json_build("{s:b, s:b, s:i, s:s, s:o, s:[o]}", "automountServiceAccountToken", 0,
         "enableServiceLinks", 0, "terminationGracePeriodSeconds", 10, "restartPolicy", "Always", "securityContext",
         pod_security_context(pod->config), "containers", container_of_store(pod));
+    json_put(spec, "affinity", affinity_of(pod));
     json_put(spec, "volumes",
         json_build("[{s:s, s:{s:s}}, {s:s, s:{s:s, s:i}}]", "name", "backup", "persistentVolumeClaim", "claimName",
             pod->claim, "name", "tls", "secret", "secretName", names.tls, "defaultMode", 0440));

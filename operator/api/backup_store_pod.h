@@ -4,7 +4,9 @@
  * (`kube-mysql-agent store`): its names and its manifest. Pure.
  *
  * It mounts the claim and the cluster's TLS Secret; whoever wants to speak with it shows a certificate of the cluster.
- * One for each cluster, claim and purpose: who made one removes it when nobody of its own needs it any more.
+ * One for each cluster, claim and purpose: who made one removes it when nobody of its own needs it any more. That of a
+ * restore mounts the volume read-only, so it serves beside one that writes: the archive of the same cluster, or of the
+ * one that the backup is of. All of one claim prefer the same node.
  * https://POD.NAME-mysql.NAMESPACE.svc:AGENT_PORT_TLS/v1/...: that name is in no DNS, only in the certificate
  * (*.NAME-mysql.NAMESPACE.svc); it is reached by the pod's address.
  */

@@ -31,6 +31,7 @@
 #define LABEL_SCHEDULED "kubemysql.dev/scheduled"       /* MysqlBackup: "true": made by its cluster's schedule */
 #define LABEL_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlBackup: "true": the last one of a cluster that goes */
 #define LABEL_BACKUP_CLAIM "kubemysql.dev/backup-claim" /* PersistentVolumeClaim made for backups: of which cluster */
+#define LABEL_STORE_CLAIM "kubemysql.dev/store-claim"   /* pod in front of a volume: hash of the claim's name */
 #define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
 #define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 

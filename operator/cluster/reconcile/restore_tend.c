@@ -66,7 +66,8 @@ void restore_tend(const struct cluster_snapshot *snapshot, struct cluster_memory
     const struct restore_lookup_options *options, struct agent_fleet *fleet)
 {
     const struct wanted wanted = wanted_of(snapshot);
-    if ((wanted.wish || wanted.receiver) && restore_store_is_wanted(snapshot) &&
+    bool asks_store = wanted.receiver || (wanted.wish && wanted.wish->source != RESTORE_SOURCE_BACKUP);
+    if (asks_store && restore_store_is_wanted(snapshot) &&
         !take_door(snapshot, get_lookup(snapshot, memory, options)))
         return; /* the pod in front of the volume comes first */
     if (wanted.wish)

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/restore/in_place_check.h"
+#include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/state/member_view.h"
 
 /* ---- where it stands ---- */
@@ -104,6 +105,24 @@ static const struct cluster_member *find_running(const struct cluster_snapshot *
     return NULL;
 }
 
+/* What the restore reads from must be there before the outage begins. */
+static void await_store(
+    const struct cluster_snapshot *snapshot, const struct restore_answer *answer, struct cluster_intent *intent)
+{
+    char message[PROJECTION_MESSAGE_MAX + 128];
+    struct backup_destination destination;
+    backup_destination_read(answer->found.destination, &destination);
+    if (destination.kind == BACKUP_DESTINATION_VOLUME && !last_of(snapshot)->source.destination)
+        intent->in_place_step = IN_PLACE_STEP_FOUND;
+    else if (destination.kind == BACKUP_DESTINATION_VOLUME && !restore_store_serves(snapshot)) {
+        restore_store_say_waits(snapshot, message, sizeof(message));
+        cluster_intent_say(intent, "restore in place; %.300s", message);
+    } else {
+        intent->in_place_step = IN_PLACE_STEP_RESTORE;
+        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
+    }
+}
+
 static void judge_backup(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct restore_answer *answer, struct cluster_intent *intent)
 {
@@ -118,10 +137,8 @@ static void judge_backup(const struct cluster_snapshot *snapshot, const struct c
     else if (primary->agent->has_before)
         cluster_intent_say(
             intent, "restore in place; waits until %s has removed the data from before the last one", primary->name);
-    else {
-        intent->in_place_step = IN_PLACE_STEP_RESTORE;
-        intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
-    }
+    else
+        await_store(snapshot, answer, intent);
 }
 
 static void resolve(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -152,6 +169,13 @@ static bool is_whole(const struct cluster_snapshot *snapshot)
         cluster_follower_count(snapshot) >= snapshot->scale.effective - 1;
 }
 
+/* By what stands in the status it is found, and that ends with another wish. */
+static bool store_is_left(const struct cluster_snapshot *snapshot)
+{
+    const struct pod_object *pod = snapshot->restore_store;
+    return pod && !pod->object.deleting && cluster_owns(snapshot, &pod->object);
+}
+
 static void consider_wish(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct in_place_wish *wish = &snapshot->in_place_wish;
@@ -159,7 +183,7 @@ static void consider_wish(const struct cluster_snapshot *snapshot, struct cluste
     if (str_empty(wish->text)) {
         if (!str_empty(last->wish))
             intent->in_place_step = IN_PLACE_STEP_FORGET;
-    } else if (!str_eq(wish->text, last->wish) && wish->document && may_begin(snapshot))
+    } else if (!str_eq(wish->text, last->wish) && wish->document && may_begin(snapshot) && !store_is_left(snapshot))
         intent->in_place_step = IN_PLACE_STEP_BEGIN;
 }
 
@@ -282,12 +306,18 @@ void in_place_intend(const struct cluster_snapshot *snapshot, struct cluster_int
 
 /* ---- the status ---- */
 
-static void take_found(const struct cluster_snapshot *snapshot, struct cluster_in_place *next)
+static void take_source(
+    const struct cluster_snapshot *snapshot, enum restore_phase phase, struct cluster_in_place *next)
 {
     const struct restore_answer *answer = answer_of(snapshot);
     cluster_restore_release(&next->source);
     cluster_restore_copy(&answer->found, &next->source);
-    next->source.phase = RESTORE_PHASE_RESTORING;
+    next->source.phase = phase;
+}
+
+static void take_found(const struct cluster_snapshot *snapshot, struct cluster_in_place *next)
+{
+    take_source(snapshot, RESTORE_PHASE_RESTORING, next);
     next->phase = IN_PLACE_PHASE_RESTORING;
     snprintf(next->member, sizeof(next->member), "%s", snapshot->last.roles.current_primary);
 }
@@ -327,6 +357,9 @@ void in_place_apply(
     switch (intent->in_place_step) {
     case IN_PLACE_STEP_BEGIN:
         begin(snapshot, next);
+        break;
+    case IN_PLACE_STEP_FOUND:
+        take_source(snapshot, RESTORE_PHASE_RESOLVING, next);
         break;
     case IN_PLACE_STEP_RESTORE:
         take_found(snapshot, next);
@@ -424,6 +457,16 @@ static void KM_PRINTF(3, 4) say(struct cluster_in_place *in_place, const char *r
     snprintf(in_place->reason, sizeof(in_place->reason), "%s", reason);
 }
 
+static void report_resolving(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
+{
+    char message[PROJECTION_MESSAGE_MAX + 128];
+    in_place->reason[0] = in_place->message[0] = '\0';
+    if (!restore_store_is_wanted(snapshot) || restore_store_serves(snapshot))
+        return;
+    restore_store_say_waits(snapshot, message, sizeof(message));
+    say(in_place, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "the cluster serves; %s", message);
+}
+
 static void report_restoring(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
 {
     const struct cluster_member *member = restoring(snapshot);
@@ -478,5 +521,7 @@ void in_place_report(const struct cluster_snapshot *snapshot, struct cluster_sta
     cluster_in_place_copy(last_of(snapshot), &status->in_place);
     if (in_place_holds(snapshot))
         report_restoring(snapshot, &status->in_place);
+    else if (status->in_place.phase == IN_PLACE_PHASE_RESOLVING)
+        report_resolving(snapshot, &status->in_place);
     report_condition(snapshot, status);
 }

@@ -3,7 +3,8 @@
  * cluster_in_place.h: an existing cluster gets the data of a stored backup (annotation restore-in-place). Pure.
  *
  *   1. status: Resolving. A lookup (restore_lookup.h) finds the backup; what can be said against it is said while the
- *      cluster serves
+ *      cluster serves. Of one on a volume the status then says where it is, so that the pod in front of it is made
+ *      (restore_store.h): nothing goes on before that serves
  *   2. status: Restoring, epoch + 1. All are told to be nothing, and that nobody takes over; the primary's pod is
  *      replaced, once, and its `init` restores the backup beside the data, which stays
  *   3. it is there, and all others say that they follow nobody. Status: Taking, epoch + 1, the others' data is stale.

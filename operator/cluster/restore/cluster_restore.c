@@ -207,13 +207,11 @@ static void report_restoring(const struct cluster_snapshot *snapshot, struct clu
 
 static void report_store(const struct cluster_snapshot *snapshot, struct cluster_restore *restore)
 {
-    char name[DERIVED_NAME_SIZE];
-    const struct pod_object *pod = snapshot->restore_store;
-    if (restore_store_is_wanted(snapshot) && restore_store_name(snapshot, name) && !(pod && pod->ready) &&
-        is_empty(cluster_primary(snapshot)))
-        say(restore, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE),
-            "waits for pod %s, which serves the volume%s%s", name, pod && !str_empty(pod->problem_message) ? ": " : "",
-            pod ? str_or_empty(pod->problem_message) : "");
+    char message[PROJECTION_MESSAGE_MAX + 128];
+    if (!restore_store_is_wanted(snapshot) || restore_store_serves(snapshot) || !is_empty(cluster_primary(snapshot)))
+        return;
+    restore_store_say_waits(snapshot, message, sizeof(message));
+    say(restore, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "%s", message);
 }
 
 static void phase_message(const struct cluster_restore *restore, struct strbuf *out)

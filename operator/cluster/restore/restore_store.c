@@ -41,7 +41,9 @@ bool restore_store_name(const struct cluster_snapshot *snapshot, char out[static
 bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
 {
     char name[DERIVED_NAME_SIZE];
-    bool restores = restore_is_under_way(snapshot) || snapshot->last.in_place.phase == IN_PLACE_PHASE_RESTORING;
+    enum in_place_phase phase = snapshot->last.in_place.phase;
+    bool restores = restore_is_under_way(snapshot) || phase == IN_PLACE_PHASE_RESOLVING ||
+        phase == IN_PLACE_PHASE_RESTORING;
     return restores && snapshot->scale.effective > 0 && restore_store_name(snapshot, name);
 }
 
@@ -120,12 +122,27 @@ void restore_store_decide(const struct cluster_snapshot *snapshot, struct plan *
             plan, PLAN_POD, snapshot->ns, found->name, found->uid, "the pod that serves the volume is outdated");
 }
 
+bool restore_store_serves(const struct cluster_snapshot *snapshot)
+{
+    const struct pod_object *pod = snapshot->restore_store;
+    return pod && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip) &&
+        backup_store_pod_is_understood(pod->role);
+}
+
+void restore_store_say_waits(const struct cluster_snapshot *snapshot, char *message, size_t size)
+{
+    char name[DERIVED_NAME_SIZE] = "";
+    const struct pod_object *pod = snapshot->restore_store;
+    restore_store_name(snapshot, name);
+    snprintf(message, size, "waits for pod %s, which serves the volume%s%s", name,
+        pod && !str_empty(pod->problem_message) ? ": " : "", pod ? str_or_empty(pod->problem_message) : "");
+}
+
 bool restore_store_door(const struct cluster_snapshot *snapshot, struct backup_store *store)
 {
     const struct pod_object *pod = snapshot->restore_store;
     struct strbuf name;
-    if (!pod || !pod->ready || pod->object.deleting || str_empty(pod->pod_ip) ||
-        !backup_store_pod_is_understood(pod->role))
+    if (!restore_store_serves(snapshot))
         return false;
     strbuf_init(&name, 512);
     backup_store_server_name(snapshot->ns, snapshot->name, pod->name, &name);
