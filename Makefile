@@ -124,7 +124,7 @@ $(BUILD)/operator/tests/reconcile_count_test: private LDFLAGS_ALL += \
 
 # Calls of its file system fail.
 $(BUILD)/agent/backup/tests/store_disk_test: private LDFLAGS_ALL += \
-  $(foreach f,openat readdir fstatat fstat ftruncate fsync write,-Wl,--wrap=$(f))
+  $(foreach f,openat readdir fstatat fstat fstatvfs ftruncate fsync write,-Wl,--wrap=$(f))
 
 define link_tests
 $(patsubst %.c,$(BUILD)/%,$(call of,$(1),$(unit_src) $(itest_src))): $(BUILD)/%: $(BUILD)/obj/%.o \

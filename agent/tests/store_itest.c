@@ -116,6 +116,19 @@ static void exec_store(const struct world *w)
     _exit(127);
 }
 
+/* A child of a mount namespace of its own, to which the folder is mounted read-only. */
+static void start_reader(struct world *w)
+{
+    w->pid = fork();
+    if (w->pid > 0)
+        return;
+    _cleanup_(freep) char *dir = xasprintf("%s/backup", w->root);
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount(dir, dir, NULL, MS_BIND, NULL) < 0 || mount(NULL, dir, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0)
+        _exit(77);
+    exec_store(w);
+}
+
 /* tmpfs_size: the folder is a file system of its own, in the child's own mount namespace; NULL: it is not. */
 static void start_store(struct world *w, const char *tmpfs_size)
 {
@@ -454,6 +467,36 @@ static void test_certificates_come_and_change(void **state)
     object_result_expect(&w->out, ERROR_NONE);
 }
 
+/* A restore beside the archive, on one volume. */
+static void test_one_reads_beside_one_that_writes(void **state)
+{
+    struct world *w = *state;
+
+    open_world(w);
+    struct world reader = *w;
+    reader.port = free_port();
+    reader.plain_port = free_port();
+    start_reader(&reader);
+    if (!becomes(&reader, "/ready", 200)) {
+        assert_int_equal(reader.pid, 0); /* it never waits */
+        printf("skipped: nothing can be mounted here\n");
+        skip();
+    }
+    reader.store = connect_as(&reader, &w->ca, AGENT_COMMON_NAME);
+    object_put(w->store, "a", "x", 1, object_result_done, &w->out);
+    object_result_expect(&w->out, ERROR_NONE);
+    object_get(reader.store, "a", 100, object_result_got, &w->out);
+    object_result_expect(&w->out, ERROR_NONE);
+    object_put(reader.store, "b", "x", 1, object_result_done, &w->out);
+    object_result_expect(&w->out, ERROR_FORBIDDEN);
+    object_delete(reader.store, "a", object_result_done, &w->out);
+    object_result_expect(&w->out, ERROR_FORBIDDEN);
+    object_get(w->store, "a", 100, object_result_got, &w->out);
+    object_result_expect(&w->out, ERROR_NONE);
+    object_store_free(reader.store);
+    end_store(&reader, SIGTERM);
+}
+
 /* The one that goes and the one that comes, in a roll. */
 static void test_one_store_after_the_other(void **state)
 {
@@ -524,6 +567,7 @@ int main(void)
         WORLD(test_a_full_volume),
         WORLD(test_who_may_come),
         WORLD(test_certificates_come_and_change),
+        WORLD(test_one_reads_beside_one_that_writes),
         WORLD(test_one_store_after_the_other),
         WORLD(test_a_volume_that_cannot_be_used),
         WORLD(test_words_that_are_wrong),

@@ -3,7 +3,12 @@
 
 #include "operator/tests/in_place_story.h"
 
+#include <setjmp.h>
+#include <cmocka.h>
+
 #include "common/alloc.h"
+#include "common/json.h"
+#include "operator/api/backup_store_pod.h"
 #include "operator/api/names.h"
 
 bool in_place_put_backup(struct operator_world *world)
@@ -72,3 +77,51 @@ static bool is_damaged(struct operator_world *world)
 
 const world_step_fn in_place_damaged_steps[] = {
     role_story_settled, wish_the_damaged, is_damaged, role_story_quiet, NULL};
+
+/* ---- from a volume ---- */
+
+const char *in_place_store(struct operator_world *world, const char *claim)
+{
+    static char path[256];
+    char name[DERIVED_NAME_SIZE];
+    backup_store_pod_name(name, WORLD_CLUSTER, claim, BACKUP_STORE_FOR_RESTORE);
+    snprintf(path, sizeof(path), PATH_CORE "pods/%s", name);
+    return kube_api_double_get(world->api, path) ? path : NULL;
+}
+
+bool in_place_wish_of_volume(struct operator_world *world)
+{
+    in_place_put_backup(world);
+    world_edit_json(world, IN_PLACE_BACKUP,
+        "{'status': {'destination': {'s3': null, 'persistentVolumeClaim': {'claimName': 'nas', 'path': 'mysql'}}}}");
+    in_place_annotate(world, "nightly");
+    return true;
+}
+
+/* It is served all the time that this takes. */
+bool in_place_waits_for_store(struct operator_world *world)
+{
+    return in_place_store(world, "nas") && str_eq(in_place_str(world, "phase"), "Resolving") &&
+        str_eq(world_condition(world, "RestoredInPlace"), "False/StoreUnavailable") &&
+        str_eq(world_condition(world, "Available"), "True/PrimaryReady") &&
+        strstr(role_story_status(world, "nextAction"), "which serves the volume") &&
+        agent_double_is_open(world_agent(world, 0));
+}
+
+static bool store_serves(struct operator_world *world)
+{
+    const json_t *pod = kube_api_double_get(world->api, in_place_store(world, "nas"));
+    assert_true(json_path_bool(pod, "spec.containers[0].volumeMounts[0].readOnly", false));
+    world_edit_json(world, in_place_store(world, "nas"),
+        "{'status': {'phase': 'Running', 'podIP': '127.9.9.9', 'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    return true;
+}
+
+static bool store_is_gone(struct operator_world *world)
+{
+    return !in_place_store(world, "nas");
+}
+
+const world_step_fn in_place_volume_steps[] = {role_story_settled, in_place_wish_of_volume, in_place_waits_for_store,
+    role_story_quiet, in_place_waits_for_store, store_serves, in_place_is_completed, store_is_gone, role_story_quiet,
+    NULL};

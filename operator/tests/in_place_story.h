@@ -24,8 +24,16 @@ const char *in_place_str(struct operator_world *world, const char *member);
 int64_t in_place_number(struct operator_world *world, const char *member);
 bool in_place_is_completed(struct operator_world *world);
 
-/* It goes well; the backup is damaged. */
+/* The same of a backup on the volume of claim "nas". */
+bool in_place_wish_of_volume(struct operator_world *world);
+/* The pod in front of the volume does not serve yet, and the cluster does. */
+bool in_place_waits_for_store(struct operator_world *world);
+/* Path of that pod; NULL: there is none. Until the next call. */
+const char *in_place_store(struct operator_world *world, const char *claim);
+
+/* It goes well; from a volume; the backup is damaged. */
 extern const world_step_fn in_place_steps[];
+extern const world_step_fn in_place_volume_steps[];
 extern const world_step_fn in_place_damaged_steps[];
 
 #endif

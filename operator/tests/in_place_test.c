@@ -205,6 +205,59 @@ static void test_comes_back_on_an_old_volume(void **state)
     operator_world_free(world);
 }
 
+/* ---- from a volume ---- */
+
+/* Nobody is closed before the pod in front of it serves. */
+static void test_from_a_volume(void **state)
+{
+    UNUSED(state);
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, IN_PLACE_THREE);
+    operator_world_run(world, in_place_volume_steps);
+    assert_restored(world, 3, 1);
+    assert_string_equal(world_agent(world, 0)->task_store, "127.9.9.9:8443");
+    operator_world_free(world);
+}
+
+static bool stores_are_gone(struct operator_world *world)
+{
+    return !in_place_store(world, "nas") && !in_place_store(world, "usb");
+}
+
+static bool wish_of_another_volume(struct operator_world *world)
+{
+    world_edit_json(
+        world, IN_PLACE_BACKUP, "{'status': {'destination': {'persistentVolumeClaim': {'claimName': 'usb'}}}}");
+    in_place_annotate(world, "nightly@latest");
+    return true;
+}
+
+static bool waits_for_the_other(struct operator_world *world)
+{
+    return in_place_store(world, "usb") && !in_place_store(world, "nas") &&
+        str_eq(world_condition(world, "RestoredInPlace"), "False/StoreUnavailable");
+}
+
+static bool is_taken_back(struct operator_world *world)
+{
+    return str_eq(world_condition(world, "RestoredInPlace"), "False/GivenUp") && world_is_settled(world);
+}
+
+/* What was made for a wish goes with it, and nobody was closed. */
+static void test_store_goes_with_the_wish(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {role_story_settled, in_place_wish_of_volume, in_place_waits_for_store,
+        wish_of_another_volume, waits_for_the_other, take_wish_back, is_taken_back, stores_are_gone, role_story_quiet,
+        NULL};
+    struct operator_world *world = operator_world_new();
+    world_put_cluster(world, IN_PLACE_THREE);
+    operator_world_run(world, steps);
+    assert_untouched(world);
+    assert_int_equal(world_agent(world, 0)->lives, 2);
+    operator_world_free(world);
+}
+
 /* ---- once ---- */
 
 static bool wish_again(struct operator_world *world)
@@ -409,6 +462,8 @@ int main(void)
         cmocka_unit_test(test_binlogs_of_the_backups_history),
         cmocka_unit_test(test_archive_begins_anew),
         cmocka_unit_test(test_comes_back_on_an_old_volume),
+        cmocka_unit_test(test_from_a_volume),
+        cmocka_unit_test(test_store_goes_with_the_wish),
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_given_up),

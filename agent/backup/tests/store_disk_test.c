@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -30,7 +31,8 @@ static struct {
     bool failed;
     void (*meanwhile)(void *arg); /* what another thread does just then; may be NULL */
     void *arg;
-    bool no_types; /* of entries, as some file systems */
+    bool no_types;  /* of entries, as some file systems */
+    bool read_only; /* mounted so */
 } disk;
 
 static bool fails(enum call call)
@@ -93,6 +95,16 @@ int __wrap_fsync(int fd)
     return fails(CALL_FSYNC) ? -1 : __real_fsync(fd);
 }
 
+int __real_fstatvfs(int fd, struct statvfs *ret);
+int __wrap_fstatvfs(int fd, struct statvfs *ret);
+int __wrap_fstatvfs(int fd, struct statvfs *ret)
+{
+    int rc = __real_fstatvfs(fd, ret);
+
+    ret->f_flag |= disk.read_only ? ST_RDONLY : 0;
+    return rc;
+}
+
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len)
@@ -128,7 +140,7 @@ static int set_up(void **state)
 {
     struct world *w = xnew(struct world);
 
-    disk.no_types = false;
+    disk.no_types = disk.read_only = false;
     snprintf(w->root, sizeof(w->root), "/tmp/km-store-XXXXXX");
     assert_non_null(mkdtemp(w->root));
     assert_int_equal(store_folder_open(w->root, &w->folder, NULL), 0);
@@ -468,6 +480,33 @@ static void test_an_object_is_deleted_or_it_is_refused(void **state)
     }
 }
 
+/* It does not wait for the store that writes, and leaves no trace: the folder of a claim that is new has nothing. */
+static void test_a_folder_that_is_mounted_read_only(void **state)
+{
+    struct world *w = *state;
+    struct store_folder reader, second;
+    struct error err = ERROR_INIT;
+    char fresh[] = "/tmp/km-store-XXXXXX";
+    bool empty = false;
+
+    put(w, "a/b");
+    assert_non_null(mkdtemp(fresh));
+    assert_int_equal(store_folder_open(w->root, &second, &err), -1);
+    disk.read_only = true;
+    assert_int_equal(store_folder_open(w->root, &reader, NULL), 0);
+    assert_int_equal(store_folder_open(fresh, &second, NULL), 0);
+    disk.read_only = false;
+    assert_true(reader.read_only && second.read_only);
+    store_folder_close(&second);
+    struct store_object object;
+    assert_int_equal(store_object_open(&reader, "a/b", &object, &w->fault), 0);
+    close(object.fd);
+    store_folder_close(&reader);
+    assert_int_equal(fs_dir_is_empty(fresh, NULL, &empty, NULL), 0);
+    assert_true(empty);
+    rmdir(fresh);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -483,6 +522,7 @@ int main(void)
         WORLD(test_an_upload_that_cannot_be_looked_at_stays),
         WORLD(test_an_object_that_cannot_be_read_is_there),
         WORLD(test_an_object_is_deleted_or_it_is_refused),
+        WORLD(test_a_folder_that_is_mounted_read_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

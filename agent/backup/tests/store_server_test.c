@@ -410,6 +410,36 @@ static void test_too_many_requests(void **state)
     assert_true(uploads_are_empty(w));
 }
 
+/* That its folder is mounted so: a restore reads, and nothing else can be done through its store. */
+static void test_a_store_that_only_reads(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *method, *path;
+    } writes[] = {
+        {"PUT", "/objects/a"},
+        {"PUT", "/objects/b"},
+        {"DELETE", "/objects/a"},
+        {"POST", "/uploads/00000000000000000000000000000001/b"},
+        {"DELETE", "/uploads/00000000000000000000000000000001/b"},
+        {"DELETE", "/uploads?prefix=a"},
+    };
+
+    assert_int_equal(ask(w, "PUT", "/objects/a", NULL, "old", 3), 204);
+    w->folder.read_only = true;
+    for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
+        if (ask(w, writes[i].method, writes[i].path, NULL, "new", 3) != 403)
+            fail_msg("%s %s: %d %s", writes[i].method, writes[i].path, w->out.status, w->out.body.buf);
+        HAS("\"AccessDenied\"");
+    }
+    assert_int_equal(GET("/objects/a"), 200);
+    assert_string_equal(w->out.body.buf, "old");
+    assert_int_equal(GET("/objects?prefix=&max=10"), 200);
+    HAS("\"a\"");
+    assert_int_equal(GET("/objects/b"), 404);
+    assert_true(uploads_are_empty(w));
+}
+
 /* What is under way goes on; nothing new begins. */
 static void test_the_store_closes(void **state)
 {
@@ -547,6 +577,7 @@ int main(void)
         WORLD(test_a_piece_that_hangs_is_ended_by_committing),
         WORLD(test_a_full_volume),
         WORLD(test_too_many_requests),
+        WORLD(test_a_store_that_only_reads),
         WORLD(test_the_store_closes),
         WORLD(test_an_idle_store_has_sent_its_answers),
         WORLD(test_the_store_ends),

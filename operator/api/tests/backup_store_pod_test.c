@@ -29,18 +29,45 @@ static void names(void **state)
     strbuf_release(&text);
 }
 
-static json_t *make(const char *claim, const char *image)
+static json_t *make_for(const char *purpose, const char *cluster, const char *claim, const char *image)
 {
     struct mysql_config_spec config = {0};
     json_t *document = json_parse("{\"images\": {\"mysql\": \"m:1\", \"imagePullSecrets\": [{\"name\": \"pull\"}]}}",
         strlen("{\"images\": {\"mysql\": \"m:1\", \"imagePullSecrets\": [{\"name\": \"pull\"}]}}"), NULL);
     assert_non_null(document);
     mysql_config_spec_read(document, &config);
-    const struct backup_store_pod pod = {"ns1", "shop", "uid-1", claim, BACKUP_STORE_FOR_BACKUPS, &config, image, false};
+    const struct backup_store_pod pod = {"ns1", cluster, "uid-1", claim, purpose, &config, image, false};
     json_t *manifest = backup_store_pod_manifest(&pod);
     mysql_config_spec_release(&config);
     json_decref(document);
     return manifest;
+}
+
+static json_t *make(const char *claim, const char *image)
+{
+    return make_for(BACKUP_STORE_FOR_BACKUPS, "shop", claim, image);
+}
+
+/* A restore reads beside whoever writes: without a way to write itself, and where a claim of one node is. */
+static void of_a_restore(void **state)
+{
+    UNUSED(state);
+    static const char mount[] = "spec.containers[0].volumeMounts[0].readOnly", label[] = "kubemysql.dev/store-claim",
+                      own[] = "metadata.labels[\"kubemysql.dev/store-claim\"]",
+                      terms[] =
+                          "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm";
+    _cleanup_(json_decrefp) json_t *archive = make("vol", "agent:1");
+    _cleanup_(json_decrefp) json_t *restore = make_for(BACKUP_STORE_FOR_RESTORE, "second", "vol", "agent:1");
+    _cleanup_(json_decrefp) json_t *elsewhere = make_for(BACKUP_STORE_FOR_RESTORE, "second", "vol2", "agent:1");
+    assert_false(json_path_bool(archive, mount, false));
+    assert_true(json_path_bool(restore, mount, false));
+    assert_string_equal(json_path_str(restore, "spec.containers[0].volumeMounts[0].mountPath", ""), "/backup");
+    assert_string_equal(json_path_str(archive, own, "-"), json_path_str(restore, own, ""));
+    assert_string_not_equal(json_path_str(archive, own, ""), json_path_str(elsewhere, own, ""));
+    const json_t *term = json_path(restore, terms);
+    assert_string_equal(json_path_str(term, "topologyKey", ""), "kubernetes.io/hostname");
+    assert_string_equal(json_string_value(json_object_get(json_path(term, "labelSelector.matchLabels"), label)),
+        json_path_str(archive, own, ""));
 }
 
 static void manifest(void **state)
@@ -146,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(manifest),
+        cmocka_unit_test(of_a_restore),
         cmocka_unit_test(is_of_the_operators_version_while_agents_are_older),
         cmocka_unit_test(claim),
         cmocka_unit_test(hash),

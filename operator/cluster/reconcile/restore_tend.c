@@ -67,8 +67,7 @@ void restore_tend(const struct cluster_snapshot *snapshot, struct cluster_memory
 {
     const struct wanted wanted = wanted_of(snapshot);
     bool asks_store = wanted.receiver || (wanted.wish && wanted.wish->source != RESTORE_SOURCE_BACKUP);
-    if (asks_store && restore_store_is_wanted(snapshot) &&
-        !take_door(snapshot, get_lookup(snapshot, memory, options)))
+    if (asks_store && restore_store_is_wanted(snapshot) && !take_door(snapshot, get_lookup(snapshot, memory, options)))
         return; /* the pod in front of the volume comes first */
     if (wanted.wish)
         restore_lookup_want(get_lookup(snapshot, memory, options), wanted.wish);

@@ -105,19 +105,30 @@ static const struct cluster_member *find_running(const struct cluster_snapshot *
     return NULL;
 }
 
+/* What serves the volume that it reads from. */
+static bool store_is_missed(const struct cluster_snapshot *snapshot)
+{
+    return restore_store_is_wanted(snapshot) && !restore_store_serves(snapshot);
+}
+
+static void say_store(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    char message[PROJECTION_MESSAGE_MAX + 128];
+    restore_store_say_waits(snapshot, message, sizeof(message));
+    cluster_intent_say(intent, "restore in place; %.300s", message);
+}
+
 /* What the restore reads from must be there before the outage begins. */
 static void await_store(
     const struct cluster_snapshot *snapshot, const struct restore_answer *answer, struct cluster_intent *intent)
 {
-    char message[PROJECTION_MESSAGE_MAX + 128];
     struct backup_destination destination;
     backup_destination_read(answer->found.destination, &destination);
     if (destination.kind == BACKUP_DESTINATION_VOLUME && !last_of(snapshot)->source.destination)
         intent->in_place_step = IN_PLACE_STEP_FOUND;
-    else if (destination.kind == BACKUP_DESTINATION_VOLUME && !restore_store_serves(snapshot)) {
-        restore_store_say_waits(snapshot, message, sizeof(message));
-        cluster_intent_say(intent, "restore in place; %.300s", message);
-    } else {
+    else if (store_is_missed(snapshot))
+        say_store(snapshot, intent);
+    else {
         intent->in_place_step = IN_PLACE_STEP_RESTORE;
         intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
     }
@@ -275,6 +286,8 @@ static void await_restored(
             find_running(snapshot)->name);
     else if (is_beside(snapshot, member) && may_begin(snapshot))
         take(snapshot, intent);
+    else if (in_place_receiver(snapshot) && store_is_missed(snapshot))
+        say_store(snapshot, intent);
     else
         cluster_intent_say(intent, "restore in place: %s makes a database of backup %s beside its data", name,
             last_of(snapshot)->source.backup);
@@ -306,8 +319,7 @@ void in_place_intend(const struct cluster_snapshot *snapshot, struct cluster_int
 
 /* ---- the status ---- */
 
-static void take_source(
-    const struct cluster_snapshot *snapshot, enum restore_phase phase, struct cluster_in_place *next)
+static void take_source(const struct cluster_snapshot *snapshot, enum restore_phase phase, struct cluster_in_place *next)
 {
     const struct restore_answer *answer = answer_of(snapshot);
     cluster_restore_release(&next->source);
@@ -457,14 +469,19 @@ static void KM_PRINTF(3, 4) say(struct cluster_in_place *in_place, const char *r
     snprintf(in_place->reason, sizeof(in_place->reason), "%s", reason);
 }
 
-static void report_resolving(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
+static void report_store(
+    const struct cluster_snapshot *snapshot, const char *who_serves, struct cluster_in_place *in_place)
 {
     char message[PROJECTION_MESSAGE_MAX + 128];
-    in_place->reason[0] = in_place->message[0] = '\0';
-    if (!restore_store_is_wanted(snapshot) || restore_store_serves(snapshot))
-        return;
     restore_store_say_waits(snapshot, message, sizeof(message));
-    say(in_place, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "the cluster serves; %s", message);
+    say(in_place, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "%s; %s", who_serves, message);
+}
+
+static void report_resolving(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
+{
+    in_place->reason[0] = in_place->message[0] = '\0';
+    if (store_is_missed(snapshot))
+        report_store(snapshot, "the cluster serves", in_place);
 }
 
 static void report_restoring(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
@@ -475,6 +492,8 @@ static void report_restoring(const struct cluster_snapshot *snapshot, struct clu
         say(in_place, member_seed_failure(member), "%s: %s", member->name, member->agent->seed.message);
     else if (in_place_receiver(snapshot) && !str_empty(snapshot->restore_task_error))
         say(in_place, "NotToldYet", "%s", snapshot->restore_task_error);
+    else if (in_place_receiver(snapshot) && store_is_missed(snapshot))
+        report_store(snapshot, "nobody serves", in_place);
 }
 
 static const char *phase_message(const struct cluster_in_place *in_place)

@@ -42,8 +42,8 @@ bool restore_store_is_wanted(const struct cluster_snapshot *snapshot)
 {
     char name[DERIVED_NAME_SIZE];
     enum in_place_phase phase = snapshot->last.in_place.phase;
-    bool restores = restore_is_under_way(snapshot) || phase == IN_PLACE_PHASE_RESOLVING ||
-        phase == IN_PLACE_PHASE_RESTORING;
+    bool restores =
+        restore_is_under_way(snapshot) || phase == IN_PLACE_PHASE_RESOLVING || phase == IN_PLACE_PHASE_RESTORING;
     return restores && snapshot->scale.effective > 0 && restore_store_name(snapshot, name);
 }
 

@@ -80,7 +80,7 @@ enum restore_step {
 enum in_place_step {
     IN_PLACE_STEP_NONE,
     IN_PLACE_STEP_BEGIN,
-    IN_PLACE_STEP_FOUND, /* on a volume: what serves it is made while the cluster serves */
+    IN_PLACE_STEP_FOUND,   /* on a volume: what serves it is made while the cluster serves */
     IN_PLACE_STEP_RESTORE, /* found, and nothing speaks against it */
     IN_PLACE_STEP_TAKE,
     IN_PLACE_STEP_RESEED,
