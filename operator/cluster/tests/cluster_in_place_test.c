@@ -239,10 +239,6 @@ static void test_rows(void **state)
     }
 }
 
-/* What it reads from, on a volume, is made and serves before anything is closed. */
-static void test_store_comes_first(void **state)
-{
-    UNUSED(state);
 #define VOLUME "{'persistentVolumeClaim':{'claimName':'safe'}}"
 #define ON_VOLUME                                                                                                        \
     "{'phase':'Resolving','wish':'nightly','number':1,'source':{'phase':'Resolving','backup':'b1','destination':" VOLUME \
@@ -250,58 +246,65 @@ static void test_store_comes_first(void **state)
 #define LATER_ON_VOLUME                                                                                       \
     "{'phase':'Restoring','wish':'nightly','number':1,'member':'shop-mysql-0','source':{'phase':'Restoring'," \
     "'backup':'b1','destination':" VOLUME ",'from':{'backup':{'name':'nightly'}}}}"
-    static const struct {
-        const char *name, *wish, *before;
-        bool there, serves, understood;
-        enum in_place_step step;
-        bool makes;
-        const char *says;
-    } cases[] = {
-        {"it is not known where it is", "nightly", RESOLVING, false, false, false, IN_PLACE_STEP_FOUND, false, ""},
-        {"there is no pod", "nightly", ON_VOLUME, false, false, false, IN_PLACE_STEP_NONE, true, "StoreUnavailable"},
-        {"it begins", "nightly", ON_VOLUME, true, false, true, IN_PLACE_STEP_NONE, false, "StoreUnavailable"},
-        {"it is of another version", "nightly", ON_VOLUME, true, true, false, IN_PLACE_STEP_NONE, false,
-            "StoreUnavailable"},
-        {"it serves", "nightly", ON_VOLUME, true, true, true, IN_PLACE_STEP_RESTORE, false, ""},
-        {"it is lost then", "nightly", LATER_ON_VOLUME, true, false, true, IN_PLACE_STEP_NONE, false,
-            "StoreUnavailable"},
-        {"it is read from", "nightly", LATER_ON_VOLUME, true, true, true, IN_PLACE_STEP_NONE, false, ""},
-        {"taken back", "", ON_VOLUME, true, false, true, IN_PLACE_STEP_FAIL, false, "StoreUnavailable"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct golden *golden = make(cases[i].wish, cases[i].before,
-            str_eq(cases[i].before, LATER_ON_VOLUME) ? "{'0':{" SEEDING "}" OTHERS_STOPPED "}" : "{}");
-        struct cluster_intent intent;
-        struct cluster_status status = {0};
-        struct restore_answer found;
-        struct plan *plan = plan_new();
-        const struct pod_object pod = {.name = "shop-rstore-1",
-            .uid = "u",
-            .role = cases[i].understood ? "store-v1-0123456789abcdef" : "store-0123456789abcdef",
-            .pod_ip = "10.0.0.9",
-            .scheduled = true,
-            .ready = cases[i].serves,
-            .problem_message = "it is Pending"};
-        answer(&(struct row){.finding = RESTORE_FINDING_BACKUP}, &found);
-        found.found.destination = parse(VOLUME);
-        golden->snapshot.restore_answer = &found;
-        golden->snapshot.restore_store = cases[i].there ? &pod : NULL;
-        cluster_intend(&golden->snapshot, false, &intent);
-        in_place_report(&golden->snapshot, &status);
-        restore_store_decide(&golden->snapshot, plan);
-        bool makes = !plan_is_empty(plan);
-        bool begins = intent.roles.epoch > 3;
-        if (intent.in_place_step != cases[i].step || begins != (cases[i].step == IN_PLACE_STEP_RESTORE) ||
-            !str_eq(status.in_place.reason, cases[i].says) || (!cases[i].there && makes != cases[i].makes))
-            fail_msg("%s: step %d, %s, makes %d", cases[i].name, intent.in_place_step, status.in_place.reason, makes);
-        bool tells = cases[i].step == IN_PLACE_STEP_NONE && *cases[i].says;
-        if (tells && !strstr(intent.next_action, "which serves the volume"))
-            fail_msg("%s: %s", cases[i].name, intent.next_action);
-        cluster_status_release(&status);
-        plan_free(plan);
-        restore_answer_release(&found);
-        golden_free(golden);
-    }
+static const struct store_case {
+    const char *name, *wish, *before;
+    bool there, serves, understood;
+    enum in_place_step step;
+    bool makes;
+    const char *says;
+} store_cases[] = {
+    {"it is not known where it is", "nightly", RESOLVING, false, false, false, IN_PLACE_STEP_FOUND, false, ""},
+    {"there is no pod", "nightly", ON_VOLUME, false, false, false, IN_PLACE_STEP_NONE, true, "StoreUnavailable"},
+    {"it begins", "nightly", ON_VOLUME, true, false, true, IN_PLACE_STEP_NONE, false, "StoreUnavailable"},
+    {"it is of another version", "nightly", ON_VOLUME, true, true, false, IN_PLACE_STEP_NONE, false, "StoreUnavailable"},
+    {"it serves", "nightly", ON_VOLUME, true, true, true, IN_PLACE_STEP_RESTORE, false, ""},
+    {"it is lost then", "nightly", LATER_ON_VOLUME, true, false, true, IN_PLACE_STEP_NONE, false, "StoreUnavailable"},
+    {"it is read from", "nightly", LATER_ON_VOLUME, true, true, true, IN_PLACE_STEP_NONE, false, ""},
+    {"taken back", "", ON_VOLUME, true, false, true, IN_PLACE_STEP_FAIL, false, "StoreUnavailable"},
+};
+
+static void check_store(const struct store_case *row)
+{
+    struct golden *golden = make(
+        row->wish, row->before, str_eq(row->before, LATER_ON_VOLUME) ? "{'0':{" SEEDING "}" OTHERS_STOPPED "}" : "{}");
+    struct cluster_intent intent;
+    struct cluster_status status = {0};
+    struct restore_answer found;
+    struct plan *plan = plan_new();
+    const struct pod_object pod = {.name = "shop-rstore-1",
+        .uid = "u",
+        .role = row->understood ? "store-v1-0123456789abcdef" : "store-0123456789abcdef",
+        .pod_ip = "10.0.0.9",
+        .scheduled = true,
+        .ready = row->serves,
+        .problem_message = "it is Pending"};
+    answer(&(struct row){.finding = RESTORE_FINDING_BACKUP}, &found);
+    found.found.destination = parse(VOLUME);
+    golden->snapshot.restore_answer = &found;
+    golden->snapshot.restore_store = row->there ? &pod : NULL;
+    cluster_intend(&golden->snapshot, false, &intent);
+    in_place_report(&golden->snapshot, &status);
+    restore_store_decide(&golden->snapshot, plan);
+    bool makes = !plan_is_empty(plan);
+    bool begins = intent.roles.epoch > 3;
+    if (intent.in_place_step != row->step || begins != (row->step == IN_PLACE_STEP_RESTORE) ||
+        !str_eq(status.in_place.reason, row->says) || (!row->there && makes != row->makes))
+        fail_msg("%s: step %d, %s, makes %d", row->name, intent.in_place_step, status.in_place.reason, makes);
+    bool tells = row->step == IN_PLACE_STEP_NONE && *row->says;
+    if (tells && !strstr(intent.next_action, "which serves the volume"))
+        fail_msg("%s: %s", row->name, intent.next_action);
+    cluster_status_release(&status);
+    plan_free(plan);
+    restore_answer_release(&found);
+    golden_free(golden);
+}
+
+/* What it reads from, on a volume, is made and serves before anything is closed. */
+static void test_store_comes_first(void **state)
+{
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(store_cases); i++)
+        check_store(&store_cases[i]);
 }
 
 /* Whose pod is replaced, and whether it need not wait for somebody to take over. Once: the server on the restored data
