@@ -342,9 +342,9 @@ void cluster_transition_before(const struct cluster_transition *transition, int 
 
 void cluster_transition_origin(const struct cluster_transition *transition, char out[static DERIVED_NAME_SIZE])
 {
-    const char *before = str_empty(transition->before) ? transition->from : transition->before;
-    const char *comma = strrchr(before, ',');
-    snprintf(out, DERIVED_NAME_SIZE, "%s", comma ? comma + 1 : before);
+    const char *last = strrchr(transition->before, ',');
+    const char *before = last ? last + 1 : transition->before;
+    snprintf(out, DERIVED_NAME_SIZE, "%s", str_empty(before) ? transition->from : before);
 }
 
 bool cluster_transition_same(const struct cluster_transition *a, const struct cluster_transition *b)
