@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record that is kept in a file: what is written is read again, and what holds no such record is told. */
+/* A record in a file: what json_note_write has written is read again, and a file without such a record is an error. */
 #include "common/base.h"
 
 #include "common/json_note.h"

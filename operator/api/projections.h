@@ -111,8 +111,8 @@ struct pvc_object {
     const char *message; /* of those conditions */
 };
 
-/* The size that the claim has by its own word. What the capacity of its volume is beyond that is what a provider has
- * rounded up, or a volume that was made beforehand: nobody has grown it. 0: unknown. */
+/* spec.resources.requests.storage of the claim, or its capacity where that is not known; 0: neither is. A capacity
+ * beyond the request does not count: a provisioner has rounded it up, or the volume was made beforehand. */
 int64_t pvc_asked_bytes(const struct pvc_object *claim);
 
 struct stateful_set_object {

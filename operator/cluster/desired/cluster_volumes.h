@@ -14,7 +14,8 @@ bool cluster_volumes_growing(const struct cluster_snapshot *snapshot, char *text
 /* The growth of a claim is refused for good, by the API server's answer to the patch of one: its StorageClass cannot
  * expand volumes, a LimitRange, a webhook. A quota that others use up, or our own rights, may be another tomorrow. */
 bool cluster_volumes_are_refused(const struct cluster_snapshot *snapshot, const struct error *error);
-/* What a person has to do about that: field and both sizes, and the API server's words. False: no claim is to grow. */
+/* The next action where the growth is refused: the field, both sizes, the message of the API server. False: no claim is
+ * to grow. */
 bool cluster_volumes_remedy(const struct cluster_snapshot *snapshot, const struct error *error, char *out, size_t size);
 /* The terminal of spec.terminal has the wanted spec. */
 bool cluster_terminal_is_as_wanted(const struct cluster_snapshot *snapshot);

@@ -29,8 +29,8 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
 /* Members have seen a later epoch than the status, which was restored from a backup of etcd, perhaps: if another one
  * than it names has become primary since, a failover from the latest of them. False: nobody has. */
 bool failover_from_later(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
-/* Members have seen a later epoch than the status; or another one than its primary was opened under the epoch of the
- * status, or is told to open: the status was of the past when that epoch was begun. Nobody is given an order by it. */
+/* The status was restored to an earlier one: members have accepted a later epoch, or another member than its primary
+ * was opened, or ordered to open, under the epoch of the status. No order is sent by such a status. */
 bool failover_status_is_old(const struct cluster_snapshot *snapshot);
 /* The status' transition is a failover. */
 void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_intent *intent);
