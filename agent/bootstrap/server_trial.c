@@ -4,6 +4,7 @@
 #include "agent/bootstrap/server_trial.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 #include "agent/bootstrap/data_growth.h"
 #include "agent/bootstrap/datadir.h"
@@ -29,6 +30,7 @@ struct trial {
     const struct server_binary *binary;
     const char *user;
     struct data_growth growth;
+    struct error write_failure; /* of the server that answers */
 };
 
 /* ---- before ---- */
@@ -51,7 +53,55 @@ static int prepare_mycnf(const struct agent_paths *paths, struct strbuf *cut, st
 
 /* ---- while it runs ---- */
 
-static bool answers(const struct trial *trial)
+/* The server starts as every member does, read-only. The rows are for no replica, and wait for none. */
+static int open_for_writes(struct session *session, struct error *err)
+{
+    struct error ignored = ERROR_INIT; /* a server without the variable takes writes from this user anyway */
+
+    if (session_exec(session, "SET GLOBAL super_read_only = OFF", &ignored) < 0)
+        log_debug("a server without super_read_only", LOG_STR("error", ignored.message));
+    return session_exec(session, "SET SESSION sql_log_bin = 0", err);
+}
+
+/* A server may answer queries and refuse every row: innodb_force_recovery is such an option. Can be repeated. */
+static int write_rows(struct session *session, struct error *err)
+{
+    static const char *const statements[] = {
+        "CREATE DATABASE IF NOT EXISTS kube_mysql_trial",
+        "CREATE TABLE IF NOT EXISTS kube_mysql_trial.t (id INT PRIMARY KEY) ENGINE = InnoDB",
+        "REPLACE INTO kube_mysql_trial.t VALUES (1)",
+        "COMMIT",
+        "DROP DATABASE IF EXISTS kube_mysql_trial",
+    };
+
+    if (open_for_writes(session, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
+        if (session_exec(session, statements[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* MariaDB names the table alone ("Table is read only"). */
+static void add_cause(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct error *err = arg;
+
+    if (count == 1 && values[0] && strtol(values[0], NULL, 10) > 0 && !strstr(err->message, names[0]))
+        error_prefix(err, "%s is %s", names[0], values[0]);
+}
+
+static void name_cause(struct session *session, struct error *err)
+{
+    struct error ignored = ERROR_INIT; /* what it said is told in any case */
+
+    if (session_query(session, "SELECT @@innodb_force_recovery AS innodb_force_recovery", add_cause, err, &ignored) < 0)
+        log_debug("the cause is not known", LOG_STR("error", ignored.message));
+}
+
+/* It answers: whether it takes rows is in write_failure then. */
+static bool answers(struct trial *trial)
 {
     const struct session_options options = {
         .socket = trial->paths->socket,
@@ -63,6 +113,13 @@ static bool answers(const struct trial *trial)
     struct session *session = fs_exists(options.socket) ? session_open(&options, &err) : NULL;
     bool yes = session && session_exec(session, "SELECT 1", &err) == 0;
 
+    if (yes && write_rows(session, &err) < 0) {
+        yes = err.kind == ERROR_DATABASE; /* else it was too slow, or lost: asked again */
+        if (yes) {
+            name_cause(session, &err);
+            trial->write_failure = err;
+        }
+    }
     session_close(session);
     return yes;
 }
@@ -137,6 +194,14 @@ static int report(const struct trial *trial, const struct subprocess_result *res
     return blame(trial, result->timed_out ? ERROR_TIMEOUT : ERROR_INVALID, "does not start", all, cut, err);
 }
 
+/* It ran until it was ended here: what it said at its start is to blame, if its error names no option. */
+static int report_no_rows(
+    const struct trial *trial, const struct strbuf *said, const struct strbuf *cut, struct error *err)
+{
+    log_error("the server takes no rows", LOG_STR("said", str_or_empty(said->buf)));
+    return blame(trial, ERROR_INVALID, "starts, but takes no rows", trial->write_failure.message, cut, err);
+}
+
 static int make_scratch_data(const struct trial *trial, const struct strbuf *cut, struct error *err)
 {
     struct error failure = ERROR_INIT;
@@ -167,6 +232,8 @@ static int run(struct trial *trial, const struct strbuf *cut, struct strbuf *adj
     bool is_spawned = rc == 0 || result.exit_code || result.term_signal || result.timed_out;
     if (result.enough && adjusted->len == 0)
         mycnf_check_adjusted(str_or_empty(said.buf), adjusted);
+    if (result.enough && trial->write_failure.kind != ERROR_NONE)
+        return report_no_rows(trial, &said, cut, err);
     return result.enough || !is_spawned ? rc : report(trial, &result, &said, cut, err);
 }
 

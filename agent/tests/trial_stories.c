@@ -96,6 +96,18 @@ static void test_what_only_a_start_finds(void **unused)
     }
 }
 
+/* It starts and answers, and yet nobody could write, nor a replica follow. */
+static void test_a_server_that_takes_no_rows(void **unused)
+{
+    struct agent_rig *rig = agent_rig_new_in(mysql_root);
+
+    UNUSED(unused);
+    assert_int_equal(check(rig, "innodb_force_recovery = 6\n", true), 1);
+    expect_says(rig, "innodb_force_recovery = 6: ");
+    expect_says(rig, "starts, but takes no rows");
+    agent_rig_free(rig);
+}
+
 static uint64_t bytes_below(const char *path)
 {
     DIR *dir = opendir(path);
@@ -173,6 +185,7 @@ int trial_stories_run(const char *root)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_server_that_starts),
         cmocka_unit_test(test_what_only_a_start_finds),
+        cmocka_unit_test(test_a_server_that_takes_no_rows),
         cmocka_unit_test(test_sizes_are_cut),
         cmocka_unit_test(test_scratch_data_that_cannot_be_made),
         cmocka_unit_test(test_preview),
