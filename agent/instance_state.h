@@ -95,6 +95,7 @@ struct role_state {
     bool waits_open;     /* it was opened such that commits wait for acknowledgements, and has not been closed since */
     uint32_t waits_acks; /* for how many; 0 counts as one */
     bool let_go;         /* a close has ended commits that waited, and has not come to its end */
+    bool semi_sync_new;  /* an opening found semi-sync off, and the server has not been looked at since */
 
     uint64_t source_wanted; /* identifies host, port and password; 0: there is no password */
     /* the source is named, and has not been asked for anything yet: what the receiver says is of another one */

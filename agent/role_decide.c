@@ -142,8 +142,9 @@ void role_note_unacknowledged(struct instance_state *state, const struct replica
     state->unacknowledged_seen = facts->unacknowledged;
     if (!counts)
         return;
-    state->unacknowledged += ended;
     state->lapses += ended;
+    if (!state->role.semi_sync_new)
+        state->unacknowledged += ended;
 }
 
 void role_note_lapse(struct instance_state *state, const struct replication_facts *facts)

@@ -37,7 +37,10 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
 bool role_done(const struct instance_state *state);
 
 /* Counts commits of a semi-sync primary that ended without an acknowledgement since the last call. ours: by role_close,
- * which kills the connections that wait, so that no client is told that they are done. */
+ * which kills the connections that wait, so that no client is told that they are done.
+ * A commit that had been flushed when semi-sync was turned on waits for nobody, and the server counts it, too (MySQL,
+ * plugin/semisync/semisync_source.cc, commitTrx: "considered as an async transaction"). After an opening that turned it
+ * on, such a commit is a lapse, so replicas must have it before `confirmed` holds, but nobody has ended it. */
 void role_note_unacknowledged(struct instance_state *state, const struct replication_facts *facts, bool ours);
 /* Counts a look at an open semi-sync primary, or at one that is to be closed, that finds that commits need not wait as
  * they are to (state->lapses). */

@@ -114,6 +114,7 @@ void role_note_look(struct instance_state *state, const struct replication_facts
     if (state->role.running != ROLE_ACTION_NONE && state->role.running != ROLE_ACTION_SUSPEND)
         return;
     role_note_unacknowledged(state, facts, false);
+    state->role.semi_sync_new = false;
     if (!state->role.let_go) /* semi-sync is off by our own hand, and nobody new can write */
         role_note_lapse(state, facts);
 }
@@ -150,7 +151,7 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
     state->stream = (struct stream_view){0};
     state->commits_blocked_since_ms = 0;
     state->unacknowledged = state->unacknowledged_seen = 0;
-    role->was_open = role->opened = role->waits_open = role->let_go = role->started = false;
+    role->was_open = role->opened = role->waits_open = role->let_go = role->semi_sync_new = role->started = false;
     if (role->order.role == AGENT_ROLE_PRIMARY) {
         role->has_order = false;
         role->order = (struct agent_order){0};
@@ -317,6 +318,8 @@ static void note_before_opening(struct instance_state *state, const struct role_
     before.seen = result->look.taken;
     before.read_only = false;
     role_note_lapse(state, &before);
+    if (result->look.taken && !result->look.facts.semi_sync_source)
+        state->role.semi_sync_new = true;
 }
 
 /* It leaves semi-sync as it is: what that is now it was while clients could still write. */

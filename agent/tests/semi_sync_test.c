@@ -140,6 +140,31 @@ static void test_semi_sync_that_was_off_before_a_suspension_counts(void **unused
     assert_int_equal(state.lapses, 1);
 }
 
+/* A commit that was under way when the opening turned semi-sync on waits for nobody, and the server counts it. */
+static void test_semi_sync_that_an_opening_turns_on(void **unused)
+{
+    struct instance_state state = primary();
+    struct role_result result = {.has_facts = true,
+        .facts = {.semi_sync_source = true, .semi_sync_waits = true, .unacknowledged = 1, .unacknowledged_known = true},
+        .look.taken = true};
+
+    UNUSED(unused);
+    state.role.order.semi_sync = true;
+    state.role.running = ROLE_ACTION_OPEN;
+    role_note_result(&state, &result);
+    uint64_t lapses = state.lapses;
+    assert_int_equal(state.unacknowledged, 0);
+    assert_true(lapses >= 1);
+    state.role.running = ROLE_ACTION_NONE;
+    result.facts.unacknowledged = 2; /* it ended a little later */
+    role_note_look(&state, &result.facts, 1000);
+    assert_int_equal(state.unacknowledged, 0);
+    assert_true(state.lapses > lapses);
+    result.facts.unacknowledged = 3;
+    role_note_look(&state, &result.facts, 1500);
+    assert_int_equal(state.unacknowledged, 1);
+}
+
 /* Of an earlier reign of this server: it has been judged since. One that somebody turned off ended the commits that
  * waited. */
 static void test_whose_unacknowledged_commits_count(void **unused)
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_what_is_let_go_during_a_suspension_counts),
         cmocka_unit_test(test_semi_sync_that_was_off_before_a_suspension_counts),
+        cmocka_unit_test(test_semi_sync_that_an_opening_turns_on),
         cmocka_unit_test(test_whose_unacknowledged_commits_count),
         cmocka_unit_test(test_what_was_let_go_before_a_close),
         cmocka_unit_test(test_since_when_commits_wait),
