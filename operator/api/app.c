@@ -91,6 +91,7 @@ int app_parse(const char *ns, const char *name, json_t *spec, struct app *ret, s
     ret->replicas = json_path_int(spec, "replicas", 1);
     ret->image = json_path_str(spec, "image", NULL);
     ret->resources = member(spec, "resources");
+    ret->security_context = member(spec, "securityContext");
     ret->envs = member(spec, "envs");
     ret->ports = member(spec, "ports");
     if (problems->count > before)

@@ -21,7 +21,7 @@ struct app {
     const char *ns, *name;
     int64_t replicas;
     const char *image;                      /* never NULL after a successful parse */
-    const json_t *resources, *envs, *ports; /* NULL: none */
+    const json_t *resources, *security_context, *envs, *ports; /* NULL: none */
 };
 
 int app_parse(const char *ns, const char *name, json_t *spec, struct app *ret, struct api_problems *problems);

@@ -40,6 +40,8 @@ static json_t *deployment(const struct app *app, const char *uid)
     json_t *container = json_build("{s:s, s:s}", "name", APP_CONTAINER, "image", app->image);
     if (app->resources)
         json_put(container, "resources", json_deep_copy(app->resources));
+    if (app->security_context)
+        json_put(container, "securityContext", json_deep_copy(app->security_context));
     if (app->envs)
         json_put(container, "env", json_deep_copy(app->envs));
     return json_build("{s:s, s:s, s:o, s:{s:I, s:{s:o}, s:{s:{s:o}, s:{s:[o]}}}}", "apiVersion", "apps/v1", "kind",
@@ -149,9 +151,15 @@ static void judge(const struct app_view *view, struct kube_conditions *condition
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
     snprintf(message, sizeof(message), "%lld of %lld pods are available",
         (long long)json_path_int(view->deployment_status, "availableReplicas", 0), (long long)view->app->replicas);
-    bool gave_up = deployment_gave_up(progressing);
+    const json_t *failure =
+        deployment_condition(view, "ReplicaFailure"); /* Pod Security, a quota, an admission webhook */
+    bool is_refused = str_eq(json_path_str(failure, "status", NULL), "True");
+    bool gave_up = deployment_gave_up(progressing) || is_refused;
     if (view->reason)
         ready.ready = (struct ready_reason){false, view->reason, view->message};
+    else if (!is_rolled_out(view) && is_refused)
+        ready.ready = (struct ready_reason){
+            false, json_path_str(failure, "reason", "FailedCreate"), json_path_str(failure, "message", message)};
     else if (!is_rolled_out(view) && gave_up)
         ready.ready = (struct ready_reason){false, DEPLOYMENT_GAVE_UP, json_path_str(progressing, "message", message)};
     else if (!is_rolled_out(view))
