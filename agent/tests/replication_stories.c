@@ -472,6 +472,60 @@ static void test_without_replicas_commits_wait_and_say_so(void **state)
     member_release_lock(pid);
 }
 
+/* ---- no connection is left ---- */
+
+#define LIMIT "12"
+#define INSERTS 50
+
+/* A client that has no connection yet tries again and again; one whose commit waits holds its own. */
+static pid_t begin_insert(struct replication_rig *rig, unsigned number)
+{
+    _cleanup_(freep) char *sql = xasprintf("INSERT INTO app_db.full_house VALUES (%u)", number);
+    bool is_in = false;
+    fflush(NULL);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    setpgid(0, 0);
+    /* Every tenth is root: those take the connection that servers keep for administrators. */
+    for (int tries = 0; !is_in && tries < 1000; tries++) {
+        is_in = number % 10 == 9 ? member_sql(rig, 0, sql, NULL)
+                                 : agent_rig_sql(rig->members[0].rig, "app", "pw-user'\\", sql, NULL);
+        usleep(2000000);
+    }
+    _exit(0);
+}
+
+/* Commits wait for a replica, which needs a connection to the server that they fill. */
+static void test_replicas_get_into_a_full_primary(void **state)
+{
+    struct replication_rig *rig = *state;
+    pid_t pids[INSERTS];
+
+    for (unsigned i = 0; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_runs, "running", LONG_MS));
+    rig->semi_sync = true;
+    replication_rig_form(rig);
+    assert_true(member_owner_sql(
+        rig, 0, "CREATE TABLE app_db.full_house (id INT PRIMARY KEY); SET GLOBAL max_connections = " LIMIT, NULL));
+    agent_rig_kill(&rig->members[2].rig->server);
+    agent_rig_kill(&rig->members[1].rig->server);
+    for (unsigned i = 0; i < INSERTS; i++)
+        pids[i] = begin_insert(rig, i);
+    assert_true(replication_rig_await(rig, 0, is_blocked, "blocked", LONG_MS));
+    replication_rig_start(rig, 1, "server");
+    replication_rig_start(rig, 2, "server");
+    assert_true(replication_rig_await(rig, 0, is_not_blocked, "free again", LONG_MS));
+    for (unsigned i = 1; i < MEMBERS; i++)
+        assert_true(replication_rig_await(rig, i, member_ready, "ready", LONG_MS));
+    for (unsigned i = 0; i < INSERTS; i++)
+        member_release_lock(pids[i]);
+    assert_true(member_says(rig, 0, "SELECT @@max_connections", LIMIT));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) >= " LIMIT " - 5 FROM app_db.full_house", "1"));
+}
+
 /* I1: what opened it does not count for the server that came after. */
 static void test_a_primary_that_restarts_waits_for_a_new_word(void **state)
 {
@@ -693,6 +747,7 @@ int replication_stories_run(bool mysql)
         cmocka_unit_test(test_events_run_on_the_primary_alone),
         cmocka_unit_test(test_twenty_switchovers_with_acknowledgements),
         cmocka_unit_test(test_without_replicas_commits_wait_and_say_so),
+        cmocka_unit_test(test_replicas_get_into_a_full_primary),
         cmocka_unit_test(test_a_primary_that_restarts_waits_for_a_new_word),
         cmocka_unit_test(test_another_server_id_forgets_nothing),
         cmocka_unit_test(test_a_member_with_the_number_of_another),
