@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "agent/mysql/sql_text.h"
+#include "common/buffer_pool.h"
 #include "common/tls.h"
 
 #define OPTION_NAME_MAX 128
@@ -37,6 +38,51 @@ static void add_identity(const struct run_mycnf_input *input, struct strbuf *out
     strbuf_addf(out, "report_port = %u\nport = %u\n", port, port);
 }
 
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The value behind `name =`, in any spelling of option files; NULL: another line. */
+static const char *value_of(const char *line, const char *end, const char *name)
+{
+    const char *at = skip_space(line, end);
+
+    if (end - at > 6 && strncmp(at, "loose", 5) == 0 && (at[5] == '_' || at[5] == '-'))
+        at += 6;
+    for (size_t i = 0; name[i]; i++, at++) {
+        if (at >= end || (*at != name[i] && !(name[i] == '_' && *at == '-')))
+            return NULL;
+    }
+    at = skip_space(at, end);
+    return at < end && *at == '=' ? at + 1 : NULL;
+}
+
+static bool mentions(const char *text, const char *name)
+{
+    for (const char *line = text; *line;) {
+        const char *end = line + strcspn(line, "\n");
+        if (value_of(line, end, name))
+            return true;
+        line = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* The ConfigMap has a pool where the configuration sets a limit of memory. It has none where the namespace's LimitRange
+ * does, and the server's own may be larger than that. */
+static void add_pool(const struct run_mycnf_input *input, struct strbuf *out)
+{
+    int64_t bytes = buffer_pool_bytes((int64_t)MIN_OF(input->memory_max_bytes, (uint64_t)INT64_MAX));
+
+    bool is_said =
+        mentions(input->mycnf, "innodb_buffer_pool_size") || mentions(input->mycnf, "innodb_dedicated_server");
+    if (bytes > 0 && !is_said)
+        strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)bytes);
+}
+
 /* MariaDB makes them 128 MiB each, whatever memory there is, and its temporary tables on disk go through the second.
  * MySQL's are small. */
 static void add_caches(uint64_t memory_max_bytes, struct strbuf *out)
@@ -46,13 +92,21 @@ static void add_caches(uint64_t memory_max_bytes, struct strbuf *out)
         unsigned part; /* of the limit */
     } caches[] = {{"key_buffer_size", 64}, {"aria_pagecache_buffer_size", 16}};
 
-    if (memory_max_bytes)
-        strbuf_addf(out, RUN_MYCNF_MEMORY_PREFIX "%llu\n", (unsigned long long)memory_max_bytes);
-    for (size_t i = 0; memory_max_bytes && i < ARRAY_LEN(caches); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
         uint64_t mib = memory_max_bytes / KM_MIB / caches[i].part;
         strbuf_addf(
             out, "%s = %lluM\n", caches[i].name, (unsigned long long)MAX_OF(CACHE_MIN_MIB, MIN_OF(CACHE_MAX_MIB, mib)));
     }
+}
+
+static void add_sizes(const struct run_mycnf_input *input, struct strbuf *out)
+{
+    if (!input->memory_max_bytes)
+        return;
+    strbuf_addf(out, RUN_MYCNF_MEMORY_PREFIX "%llu\n", (unsigned long long)input->memory_max_bytes);
+    add_pool(input, out);
+    if (input->dialect->family == AGENT_FLAVOUR_MARIADB)
+        add_caches(input->memory_max_bytes, out);
 }
 
 /* What the ConfigMap may say otherwise: a read-only root file system, no commit lost in a crash, dead connections found
@@ -71,8 +125,7 @@ static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out
             input->features.log_first ? 4 : 0);
     else
         strbuf_adds(out, "relay_log_recovery = ON\n");
-    if (dialect->family == AGENT_FLAVOUR_MARIADB)
-        add_caches(input->memory_max_bytes, out);
+    add_sizes(input, out);
 }
 
 /* Where its options could not be listed, it may know any. */
@@ -184,28 +237,6 @@ uint64_t run_mycnf_memory(const char *text)
     const char *line = strstr(text, "\n" RUN_MYCNF_MEMORY_PREFIX);
 
     return line ? strtoull(line + 1 + strlen(RUN_MYCNF_MEMORY_PREFIX), NULL, 10) : 0;
-}
-
-static const char *skip_space(const char *at, const char *end)
-{
-    while (at < end && isspace((unsigned char)*at))
-        at++;
-    return at;
-}
-
-/* The value behind `name =`, in any spelling of option files; NULL: another line. */
-static const char *value_of(const char *line, const char *end, const char *name)
-{
-    const char *at = skip_space(line, end);
-
-    if (end - at > 6 && strncmp(at, "loose", 5) == 0 && (at[5] == '_' || at[5] == '-'))
-        at += 6;
-    for (size_t i = 0; name[i]; i++, at++) {
-        if (at >= end || (*at != name[i] && !(name[i] == '_' && *at == '-')))
-            return NULL;
-    }
-    at = skip_space(at, end);
-    return at < end && *at == '=' ? at + 1 : NULL;
 }
 
 bool run_mycnf_number(const char *text, const char *name, uint64_t *ret)

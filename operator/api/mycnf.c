@@ -4,6 +4,7 @@
 #include "operator/api/mycnf.h"
 
 #include "common/alloc.h"
+#include "common/buffer_pool.h"
 #include "common/json.h"
 #include "common/option_size.h"
 
@@ -378,7 +379,7 @@ int64_t mycnf_default_pool_bytes(const json_t *mycnf, int64_t memory_limit_bytes
 {
     if (is_set(mycnf, "innodb_buffer_pool_size") || is_set(mycnf, "innodb_dedicated_server"))
         return 0;
-    return mycnf_buffer_pool_bytes(memory_limit_bytes);
+    return buffer_pool_bytes(memory_limit_bytes);
 }
 
 static void add_defaults(struct strbuf *out, const json_t *mycnf, int64_t memory_limit_bytes)
@@ -439,19 +440,4 @@ void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct s
     add_binlog_size(out, mycnf, terms->binlog_max_bytes);
     if (terms->require_tls) /* MySQL 5.6 does not know it, and its agent says so */
         strbuf_adds(out, "# spec.tls.mode\nloose_require_secure_transport = ON\n");
-}
-
-/*
- * Beside the pool a server needs about 150 MiB (threads, dictionaries, performance schema) and some for each
- * connection. So: a quarter of small limits, half from 512 MiB, two thirds from 4 GiB; whole MiB.
- */
-int64_t mycnf_buffer_pool_bytes(int64_t memory_limit_bytes)
-{
-    int64_t limit_mib = memory_limit_bytes / KM_MIB;
-    int64_t pool_mib = limit_mib / 4;
-    if (limit_mib >= 4096)
-        pool_mib = limit_mib / 3 * 2;
-    else if (limit_mib >= 512)
-        pool_mib = limit_mib / 2;
-    return pool_mib < 16 ? 0 : pool_mib * KM_MIB;
 }

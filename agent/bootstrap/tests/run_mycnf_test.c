@@ -144,16 +144,39 @@ static void test_caches_follow_the_memory_limit(void **unused)
         {"10.11.19-MariaDB", 1024, "key_buffer_size = 16M\naria_pagecache_buffer_size = 64M\n\n[mysqld]\n"},
         {"10.11.19-MariaDB", 4096, "key_buffer_size = 64M\naria_pagecache_buffer_size = 128M\n\n[mysqld]\n"},
         {"10.11.19-MariaDB", 65536, "key_buffer_size = 128M\naria_pagecache_buffer_size = 128M\n\n[mysqld]\n"},
-        {"9.7.4", 1024, NULL},
+        {"9.7.4", 1024, "innodb_buffer_pool_size = 536870912\n\n[mysqld]\n"},
     };
 
     UNUSED(unused);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         _cleanup_(strbuf_release) struct strbuf out;
         compose_within(rows[i].mib, rows[i].version, NULL, "[mysqld]\nmax_connections = 5\n", "demo-mysql-0", &out);
-        if (rows[i].lines ? !strstr(out.buf, rows[i].lines) : strstr(out.buf, "buffer_size") != NULL)
+        if (rows[i].lines ? !strstr(out.buf, rows[i].lines) : strstr(out.buf, "buffer_") != NULL)
             fail_msg("%s with %llu MiB: %s", rows[i].version, (unsigned long long)rows[i].mib, out.buf);
         assert_int_equal(run_mycnf_memory(out.buf), rows[i].lines ? rows[i].mib * KM_MIB : 0);
+    }
+}
+
+/* A limit that only a LimitRange sets: the operator has put no pool into the ConfigMap. */
+static void test_the_pool_follows_the_memory_limit(void **unused)
+{
+    static const struct {
+        const char *mycnf;
+        bool has;
+    } rows[] = {
+        {"[mysqld]\nmax_connections = 5\n", true},
+        {"[mysqld]\ninnodb_buffer_pool_size = 5M\n", false},
+        {"[mysqld]\nloose-innodb-buffer-pool-size=5M\n", false},
+        {"[mysqld]\nloose_innodb_dedicated_server = ON\n", false},
+        {"[mysqld]\ninnodb_buffer_pool_size_max = 5G\n", true},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(strbuf_release) struct strbuf out;
+        compose_within(256, i % 2 ? "8.4.3" : "11.4.5-MariaDB", NULL, rows[i].mycnf, "demo-mysql-0", &out);
+        if (rows[i].has != (strstr(out.buf, "\ninnodb_buffer_pool_size = 67108864\n") != NULL))
+            fail_msg("%s: %s", rows[i].mycnf, out.buf);
     }
 }
 
@@ -318,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_whole_text),
         cmocka_unit_test(test_a_server_gets_only_what_it_knows),
         cmocka_unit_test(test_caches_follow_the_memory_limit),
+        cmocka_unit_test(test_the_pool_follows_the_memory_limit),
         cmocka_unit_test(test_the_persisted_variables_of_mysql),
         cmocka_unit_test(test_mariadb_needs_no_plugin),
         cmocka_unit_test(test_parallel_threads_only_where_they_keep_the_order),

@@ -185,19 +185,6 @@ static void one_binary_log_is_a_quarter_of_all(void **state)
     }
 }
 
-static void buffer_pool(void **state)
-{
-    UNUSED(state);
-    assert_int_equal(mycnf_buffer_pool_bytes(0), 0);
-    assert_int_equal(mycnf_buffer_pool_bytes(32 * KM_MIB), 0);
-    assert_int_equal(mycnf_buffer_pool_bytes(256 * KM_MIB), 64 * KM_MIB);
-    assert_int_equal(mycnf_buffer_pool_bytes(512 * KM_MIB), 256 * KM_MIB);
-    assert_int_equal(mycnf_buffer_pool_bytes(6144 * KM_MIB), 4096 * KM_MIB);
-    for (int64_t mib = 64; mib < 100000; mib += 37)
-        assert_true(
-            mycnf_buffer_pool_bytes(mib * KM_MIB) <= mib * KM_MIB / 3 * 2 && mycnf_buffer_pool_bytes(mib * KM_MIB) > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,7 +194,6 @@ int main(void)
         cmocka_unit_test(golden),
         cmocka_unit_test(tls_is_required),
         cmocka_unit_test(one_binary_log_is_a_quarter_of_all),
-        cmocka_unit_test(buffer_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
