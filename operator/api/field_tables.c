@@ -32,6 +32,19 @@ static const char *check_object_name(const char *value)
     return last == '.' || last == '-' ? wrong : NULL;
 }
 
+/* Backups in a member's volume would lie beside its data, and be set aside or deleted with it (cluster_claim_name). */
+static const char *check_backup_claim(const char *value)
+{
+    const char *digits = value + strlen(value);
+    while (digits > value && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    static const char middle[] = "-mysql-", first[] = "data-";
+    size_t before = (size_t)(digits - value), least = strlen(first) + 1 + strlen(middle);
+    bool is_data = *digits && before >= least && strncmp(value, first, strlen(first)) == 0 &&
+        strncmp(digits - strlen(middle), middle, strlen(middle)) == 0;
+    return is_data ? "must not be the claim of a member's data" : check_object_name(value);
+}
+
 static const char *check_optional_object_name(const char *value)
 {
     return *value ? check_object_name(value) : NULL;
@@ -226,7 +239,7 @@ static const char *check_backup_id(const char *value)
         SECRET_KEY_FIELDS(path ".s3.caSecret", false), {path ".s3.pathStyle", .type = API_BOOLEAN},                   \
         {path ".persistentVolumeClaim", .type = API_OBJECT},                                                          \
         {path ".persistentVolumeClaim.claimName", .type = API_STRING, .required = true, .min = 1,                     \
-            .max = KUBE_NAME_MAX, .check = check_object_name},                                                        \
+            .max = KUBE_NAME_MAX, .check = check_backup_claim},                                                       \
         {path ".persistentVolumeClaim.path", .type = API_STRING, .min = 1, .max = 256, .check = check_volume_folder}, \
     {                                                                                                                 \
         path ".persistentVolumeClaim.size", .type = API_QUANTITY, .min = 1                                            \
