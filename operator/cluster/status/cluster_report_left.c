@@ -137,6 +137,8 @@ bool cluster_left_remedy(const struct cluster_snapshot *snapshot, char *out, siz
         return false;
     struct left left = find_left(snapshot, agent);
     if (*left.open)
-        snprintf(out, size, "lock (" HOW_TO_LOCK ") or drop accounts that spec.username no longer names: %s", left.open);
+        snprintf(out, size,
+            "name the account that an application uses in spec.username; lock (" HOW_TO_LOCK ") or drop the others: %s",
+            left.open);
     return *left.open;
 }
