@@ -714,10 +714,12 @@ bool agent_rig_await_status(const struct agent_rig *rig, const char *contains, i
 }
 
 /* way: lines of an option file. */
+/* Several processes of a test may run a client at a time, each as another user. */
 static bool run_client(const struct agent_rig *rig, const char *way, const char *user, const char *password,
     const char *sql, struct strbuf *out)
 {
-    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", agent_rig_path(rig, "client.cnf"));
+    _cleanup_(freep) char *name = xasprintf("client-%d.cnf", (int)getpid());
+    _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", agent_rig_path(rig, name));
     _cleanup_(strbuf_release) struct strbuf cnf;
     const char *argv[] = {"mariadb", defaults, "--batch", "--skip-column-names", NULL};
     struct subprocess_options options = {.argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
@@ -728,10 +730,12 @@ static bool run_client(const struct agent_rig *rig, const char *way, const char 
     for (const char *c = password; *c; c++)
         strbuf_addf(&cnf, "%s%c", *c == '\\' ? "\\" : "", *c);
     strbuf_adds(&cnf, "\"\n");
-    agent_rig_put(rig, "client.cnf", cnf.buf);
+    agent_rig_put(rig, name, cnf.buf);
     if (out)
         strbuf_reset(out);
-    return subprocess_run(&options, out, NULL, &result, NULL) == 0;
+    bool ran = subprocess_run(&options, out, NULL, &result, NULL) == 0;
+    unlink(agent_rig_path(rig, name));
+    return ran;
 }
 
 bool agent_rig_sql(
