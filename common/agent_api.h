@@ -90,6 +90,8 @@
     AGENT_RUN_DIR "/slow.log" /* where a server writes slow statements: read and rotated by the agent */
 /* the ConfigMap's my.cnf plus this instance's own lines; written by `init` */
 #define AGENT_RUN_MYCNF AGENT_RUN_DIR "/my.cnf"
+/* Environment of container "agent", where the pod has a limit for what it writes onto the node's disk: bytes. */
+#define AGENT_ENV_EPHEMERAL "EPHEMERAL_STORAGE_BYTES"
 #define AGENT_CONFIG_DIR "/etc/kube-mysql/config" /* ConfigMap NAME-mysql-config */
 #define AGENT_CONFIG_MYCNF AGENT_CONFIG_DIR "/my.cnf"
 #define AGENT_CONFIG_INSTANCE AGENT_CONFIG_DIR "/instance.json"

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "operator/api/pod_security.h"
 #include "operator/api/pod_template.h"
+#include "operator/api/quantity.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/state/roll_before.h"
 
@@ -236,6 +237,38 @@ static void put_hooks(json_t *spec)
     put_hook(spec, CONTAINER_AGENT, "linger", MIN_OF(grace, INT32_MAX));
 }
 
+/* What kubelet allows a pod to write onto the node's disk, its emptyDirs included, before it evicts it: the sum of the
+ * containers' limits. 0: none has one. */
+static int64_t ephemeral_limit(const json_t *spec)
+{
+    size_t i;
+    json_t *object;
+    int64_t sum = 0;
+
+    json_array_foreach(json_object_get(spec, "containers"), i, object) {
+        const json_t *limits = json_path(object, "resources.limits");
+        int64_t bytes = 0;
+        if (quantity_from_json(json_object_get(limits, "ephemeral-storage"), &bytes) == 0)
+            sum += bytes;
+    }
+    return sum;
+}
+
+/* The agent keeps temporary files below that (agent/tmp_room.h). A template without such a limit stays as it is. */
+static void put_ephemeral_limit(json_t *spec)
+{
+    size_t i;
+    json_t *object;
+    int64_t limit = ephemeral_limit(spec);
+    _cleanup_(freep) char *text = xasprintf("%lld", (long long)limit);
+
+    json_array_foreach(json_object_get(spec, "containers"), i, object) {
+        json_t *env = json_object_get(object, "env");
+        if (limit > 0 && str_eq(json_path_str(object, "name", ""), CONTAINER_AGENT) && json_is_array(env))
+            json_array_append_new(env, json_build("{s:s, s:s}", "name", AGENT_ENV_EPHEMERAL, "value", text));
+    }
+}
+
 json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
 {
     if (snapshot->before)
@@ -252,6 +285,7 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
     json_t *template = json_build("{s:{s:o}, s:o}", "metadata", "labels", labels, "spec", spec);
     pod_template_merge(template, snapshot->config.pod_template);
     put_hooks(json_object_get(template, "spec"));
+    put_ephemeral_limit(json_object_get(template, "spec"));
     return template;
 }
 

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/json.h"
 #include "operator/cluster/tests/golden_snapshot.h"
@@ -247,6 +248,37 @@ static void the_port_of_init_stays_where_it_is(void **state)
     }
 }
 
+/* What the agent is told of the limit for the node's disk: "" nothing. */
+static void the_limit_of_the_node_s_disk_is_told(void **state)
+{
+    static const struct {
+        const char *mysql, *agent, *told;
+    } rows[] = {
+        {"{}", "{}", ""},
+        {"{'limits': {'memory': '1Gi'}}", "{}", ""},
+        {"{'limits': {'ephemeral-storage': '4Gi'}}", "{}", "4294967296"},
+        {"{'limits': {'ephemeral-storage': '4Gi'}}", "{'limits': {'ephemeral-storage': '1Gi'}}", "5368709120"},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(freep) char *text =
+            xasprintf("{'metadata': {'generation': 1}, 'spec': {'config': {'spec': {'images': {'mysql': 'mysql:8.4'}, "
+                      "'podTemplate': {'spec': {'containers': [{'name': 'mysql', 'resources': %s}, "
+                      "{'name': 'agent', 'resources': %s}]}}}}}}",
+                rows[i].mysql, rows[i].agent);
+        _cleanup_(json_decrefp) json_t *cluster = parse(text), *observed = parse("{}");
+        struct golden *golden = golden_new(cluster, observed);
+        assert_true(golden->snapshot.usable);
+        _cleanup_(json_decrefp) json_t *template = desired_pod_template(&golden->snapshot);
+        assert_string_equal(json_path_str(template, "spec.containers[1].name", ""), "agent");
+        const json_t *env = json_path(template, "spec.containers[1].env[3]");
+        assert_string_equal(json_path_str(env, "value", ""), rows[i].told);
+        assert_string_equal(json_path_str(env, "name", ""), *rows[i].told ? AGENT_ENV_EPHEMERAL : "");
+        golden_free(golden);
+    }
+}
+
 /* ---- pods of a set that was deleted ---- */
 
 #define SET_UID "0a000000-0000-4000-8000-00000000000a"
@@ -302,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_look_needs_less),
         cmocka_unit_test(the_route_goes_back_while_the_old_primary_cannot_be_fenced),
         cmocka_unit_test(the_port_of_init_stays_where_it_is),
+        cmocka_unit_test(the_limit_of_the_node_s_disk_is_told),
         cmocka_unit_test(the_set_names_pods_that_are_in_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
