@@ -20,6 +20,7 @@
 #include "agent/put_back.h"
 #include "agent/set_aside.h"
 #include "agent/set_aside_beyond.h"
+#include "agent/tmp_scout.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -199,5 +200,6 @@ int server_start(const struct agent_options *options, struct error *err)
         strvec_push(&extra, server_id);
     if (truncate || was_interrupted || tail == TAIL_IS_HELD_ELSEWHERE)
         strvec_push_all(&extra, truncate ? truncating : in_its_domain);
+    tmp_scout_start(paths, version.flavour != AGENT_FLAVOUR_MARIADB);
     return server_exec(paths, (const char *const *)extra.v, err);
 }

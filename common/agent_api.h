@@ -90,6 +90,7 @@
     AGENT_RUN_DIR "/slow.log" /* where a server writes slow statements: read and rotated by the agent */
 /* the ConfigMap's my.cnf plus this instance's own lines; written by `init` */
 #define AGENT_RUN_MYCNF AGENT_RUN_DIR "/my.cnf"
+#define AGENT_TMP_DIR "/tmp" /* emptyDir: where servers have their temporary files (tmpdir) */
 /* Environment of container "agent", where the pod has a limit for what it writes onto the node's disk: bytes. */
 #define AGENT_ENV_EPHEMERAL "EPHEMERAL_STORAGE_BYTES"
 #define AGENT_CONFIG_DIR "/etc/kube-mysql/config" /* ConfigMap NAME-mysql-config */

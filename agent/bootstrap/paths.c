@@ -39,6 +39,7 @@ void agent_paths_init(struct agent_paths *paths, const char *volume_dir, const c
         .stopping = xasprintf("%s/stopping", run),
         .kept_stopped = xasprintf("%s/.kube-mysql/server-stopped", volume),
         .slow_log = xasprintf("%s/slow.log", run),
+        .tmp_look = xasprintf("%s/tmp-look", run),
         .config_dir = xstrdup(config),
         .config_mycnf = xasprintf("%s/my.cnf", config),
         .config_instance = xasprintf("%s/instance.json", config),
@@ -70,6 +71,7 @@ void agent_paths_release(struct agent_paths *paths)
     free(paths->stopping);
     free(paths->kept_stopped);
     free(paths->slow_log);
+    free(paths->tmp_look);
     free(paths->config_dir);
     free(paths->config_mycnf);
     free(paths->config_instance);

@@ -29,6 +29,7 @@ struct agent_paths {
     char *stopping;    /* run_dir/stopping: there from the end of the preStop hook to the next start of a server */
     char *kept_stopped; /* state_dir/server-stopped: while it is there no server is started */
     char *slow_log;     /* run_dir/slow.log: where spec.logs.slow lets the server write it (agent/slow_log.h) */
+    char *tmp_look;     /* run_dir/tmp-look: what the server's temporary files take (agent/tmp_scout.h) */
     char *config_dir;
     char *config_mycnf;
     char *config_instance;

@@ -115,7 +115,7 @@ static void add_defaults(const struct run_mycnf_input *input, struct strbuf *out
 {
     const struct dialect *dialect = input->dialect;
 
-    strbuf_adds(out, "[mysqld]\ntmpdir = /tmp\nsecure_file_priv = /tmp\n");
+    strbuf_adds(out, "[mysqld]\ntmpdir = " AGENT_TMP_DIR "\nsecure_file_priv = " AGENT_TMP_DIR "\n");
     strbuf_adds(out, "sync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\n");
     strbuf_addf(out, "%s\n%s = 4\n", dialect->binlog_expiry, dialect->replication->net_timeout);
     /* MySQL's are so by default, and some versions complain about binlog_format. In MariaDB replicas fetch anew when
