@@ -27,6 +27,7 @@
 #include "agent/server_socket.h"
 #include "agent/slow_log.h"
 #include "agent/tail_donor.h"
+#include "agent/tmp_keeper.h"
 #include "agent/volume_watch.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -65,6 +66,7 @@ struct agent {
     struct holds_door *holds;
     struct role_keeper *roles;
     struct volume_watch *volume;
+    struct tmp_keeper *tmp;
     struct loop_timer tick;
     struct loop_timer end; /* armed since SIGTERM */
     int64_t leaves_ms;     /* since when; 0: it was not */
@@ -559,6 +561,8 @@ static void agent_turn(struct agent *agent)
     agent_note_turn(&agent->state, now_ms);
     look_from_outside(agent, now_ms);
     volume_watch_turn(agent->volume, now_ms);
+    tmp_keeper_turn(agent->tmp, now_ms);
+    agent_metrics_tmp(agent->metrics, tmp_keeper_report(agent->tmp));
     if (now_ms >= agent->files_at_ms) {
         agent->files_at_ms = now_ms + FILES_INTERVAL_MS;
         read_accounts(agent);
@@ -655,6 +659,12 @@ static int make_parts(struct agent *agent, const struct agent_options *options, 
     agent->tail_donor = tail_donor_new(agent->loop, &options->paths, &agent->state.gone_executed);
     agent->holds = holds_door_new(agent->loop, &options->paths, &agent->status);
     agent->volume = volume_watch_new(agent->loop, &options->paths, &agent->state, on_role, agent);
+    agent->tmp = tmp_keeper_new(&(struct tmp_keeper_options){.loop = agent->loop,
+        .paths = &options->paths,
+        .user = agent->user,
+        .state = &agent->state,
+        .wished_bytes = options->tmp_bytes,
+        .ephemeral_bytes = options->ephemeral_bytes});
     agent->binlogs = binlog_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent);
     agent->probes = probe_lane_new(agent->loop, &options->paths, agent->user, on_probe, agent);
     agent->roles = role_keeper_new(agent->loop, &options->paths, agent->user, &agent->state, on_role, agent, err);
@@ -721,6 +731,7 @@ static void agent_end(struct agent *agent)
         binlog_keeper_free(agent->binlogs);
         role_keeper_free(agent->roles);
         volume_watch_free(agent->volume);
+        tmp_keeper_free(agent->tmp);
         agent_server_free(agent->server);
         position_pool_unref(agent->positions);
         drop_sentinel(agent);

@@ -16,6 +16,9 @@ enum {
     M_VOLUME_FLOOR,
     M_CLOSED_FOR_ROOM,
     M_OPEN_FOR_ROOT,
+    M_TMP,
+    M_TMP_BOUND,
+    M_TMP_ENDED,
     M_CERTIFICATE,
     M_PROBLEMS,
     M_ROLE,
@@ -48,6 +51,12 @@ static const struct metric_desc descs[M_COUNT] = {
         "Whether this primary is closed for writes, as a data volume has too little room.", METRIC_GAUGE, {NULL}, {0}},
     [M_OPEN_FOR_ROOT] = {"kubemysql_agent_open_for_root",
         "Whether root may write on this primary, which is closed for writes, to make room.", METRIC_GAUGE, {NULL}, {0}},
+    [M_TMP] = {"kubemysql_agent_tmp_bytes", "What the server's temporary files in /tmp take. Absent: not known.",
+        METRIC_GAUGE, {NULL}, {0}},
+    [M_TMP_BOUND] = {"kubemysql_agent_tmp_bound_bytes",
+        "Beyond this the connection whose statement fills /tmp is ended.", METRIC_GAUGE, {NULL}, {0}},
+    [M_TMP_ENDED] = {"kubemysql_agent_tmp_ended_connections_total", "Connections that were ended as they filled /tmp.",
+        METRIC_COUNTER, {NULL}, {0}},
     [M_CERTIFICATE] = {"kubemysql_agent_certificate_expiry_timestamp_seconds", "When the agent's certificate ends.",
         METRIC_GAUGE, {NULL}, {0}},
     [M_PROBLEMS] = {"kubemysql_agent_problems", "Problems that a person should know; the member's status names them.",
@@ -154,6 +163,16 @@ static void set_version(struct agent_metrics *metrics, const struct agent_status
 void agent_metrics_operator(struct agent_metrics *metrics, int64_t silent_ms)
 {
     metric_set(metric_of(metrics->families[M_OPERATOR_SILENT]), (double)silent_ms / 1e3);
+}
+
+void agent_metrics_tmp(struct agent_metrics *metrics, const struct tmp_report *report)
+{
+    if (report->is_known)
+        metric_set(metric_of(metrics->families[M_TMP]), (double)report->bytes);
+    else
+        metric_unset(metric_of(metrics->families[M_TMP]));
+    metric_set(metric_of(metrics->families[M_TMP_BOUND]), (double)report->bound);
+    metric_set(metric_of(metrics->families[M_TMP_ENDED]), (double)report->ended);
 }
 
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status)

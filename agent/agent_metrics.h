@@ -8,6 +8,7 @@
 #include "common/base.h"
 
 #include "agent/instance_state.h"
+#include "agent/tmp_keeper.h"
 #include "common/agent_api.h"
 #include "common/metrics.h"
 
@@ -20,6 +21,7 @@ struct metrics *agent_metrics_registry(struct agent_metrics *metrics);
 void agent_metrics_probe(struct agent_metrics *metrics, const struct instance_state *state);
 /* For how long no operator has been heard; 0: one is. */
 void agent_metrics_operator(struct agent_metrics *metrics, int64_t silent_ms);
+void agent_metrics_tmp(struct agent_metrics *metrics, const struct tmp_report *report);
 void agent_metrics_status(struct agent_metrics *metrics, const struct agent_status *status);
 
 #endif

@@ -32,7 +32,7 @@ const char agent_options_help[] =
     "\n"
     "  --data-volume=DIR --run-dir=DIR --config-dir=DIR --accounts-dir=DIR --tls-dir=DIR\n"
     "  --termination-log=FILE --bind=ADDRESS --plain-port=N --tls-port=N --mysql-port=N --pod-name=NAME\n"
-    "  --pod-uid=UID --wait-seconds=N --directory=DIR --max-bytes=N\n"
+    "  --pod-uid=UID --wait-seconds=N --directory=DIR --max-bytes=N --tmp-bytes=N\n"
     "  --log-level=debug|info|warn|error --log-format=json|text\n";
 
 enum option_key {
@@ -51,6 +51,7 @@ enum option_key {
     OPT_WAIT,
     OPT_DIRECTORY,
     OPT_MAX_BYTES,
+    OPT_TMP_BYTES,
     OPT_LOG_LEVEL,
     OPT_LOG_FORMAT,
     OPT_COUNT,
@@ -72,6 +73,7 @@ static const char *const option_names[OPT_COUNT] = {
     [OPT_WAIT] = "--wait-seconds=",
     [OPT_DIRECTORY] = "--directory=",
     [OPT_MAX_BYTES] = "--max-bytes=",
+    [OPT_TMP_BYTES] = "--tmp-bytes=",
     [OPT_LOG_LEVEL] = "--log-level=",
     [OPT_LOG_FORMAT] = "--log-format=",
 };
@@ -177,7 +179,9 @@ static int convert(const char *const *values, struct agent_options *options, str
         parse_port(values[OPT_TLS_PORT], AGENT_PORT_TLS, &options->tls_port, err) < 0 ||
         parse_port(values[OPT_MYSQL_PORT], MYSQL_PORT, &options->mysql_port, err) < 0 ||
         parse_seconds(values[OPT_WAIT], &options->wait_seconds, err) < 0 ||
-        parse_bytes(values[OPT_MAX_BYTES], &options->max_bytes, err) < 0)
+        parse_bytes(values[OPT_MAX_BYTES], &options->max_bytes, err) < 0 ||
+        parse_bytes(values[OPT_TMP_BYTES], &options->tmp_bytes, err) < 0 ||
+        parse_bytes(getenv(AGENT_ENV_EPHEMERAL), &options->ephemeral_bytes, err) < 0)
         return -1;
     if (values[OPT_LOG_LEVEL] && log_level_parse(values[OPT_LOG_LEVEL], &options->log_level) < 0)
         return error_set(err, ERROR_INVALID, "unknown log level \"%s\"", values[OPT_LOG_LEVEL]);

@@ -46,8 +46,10 @@ struct agent_options {
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
-    uint64_t max_bytes; /* unpack: 0: any */
-    int wait_seconds;   /* pre-stop, linger: at most */
+    uint64_t max_bytes;       /* unpack: 0: any */
+    uint64_t tmp_bytes;       /* run: what the server's temporary files may take; 0: tmp_room.h says it */
+    uint64_t ephemeral_bytes; /* run: what the pod may write onto the node's disk; 0: there is no limit */
+    int wait_seconds;         /* pre-stop, linger: at most */
     enum log_level log_level;
     enum log_format log_format;
 };

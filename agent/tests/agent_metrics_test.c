@@ -80,11 +80,26 @@ static void for_how_long_no_operator_was_heard(void **state)
     assert_non_null(strstr(render(fixture), "\nkubemysql_agent_operator_silent_seconds 0\n"));
 }
 
+static void what_temporary_files_take(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tmp_report report = {.is_known = true, .bytes = 4096, .bound = 8192, .ended = 3};
+
+    agent_metrics_tmp(fixture->metrics, &report);
+    assert_non_null(strstr(render(fixture), "\nkubemysql_agent_tmp_bytes 4096\n"));
+    assert_non_null(strstr(render(fixture), "\nkubemysql_agent_tmp_bound_bytes 8192\n"));
+    assert_non_null(strstr(render(fixture), "\nkubemysql_agent_tmp_ended_connections_total 3\n"));
+    report.is_known = false;
+    agent_metrics_tmp(fixture->metrics, &report);
+    assert_null(strstr(render(fixture), "\nkubemysql_agent_tmp_bytes "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_values_are_as_prometheus_wants_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_has_one_version, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_temporary_files_take, set_up, tear_down),
         cmocka_unit_test_setup_teardown(for_how_long_no_operator_was_heard, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

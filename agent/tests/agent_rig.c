@@ -199,6 +199,7 @@ static void choose_user(struct agent_rig *rig)
 }
 
 #define VOLUME_MIB "KM_TEST_VOLUME_MIB"
+#define CLIENT_MS 30000
 #define VOLUME_IS_DISK "KM_TEST_VOLUME_IS_DISK" /* on a loop device */
 
 bool agent_rig_volumes_of(unsigned mib)
@@ -314,6 +315,7 @@ struct agent_rig *agent_rig_new_in(const char *root)
     assert_non_null(mkdtemp(dir));
     rig->dir = xstrdup(dir);
     rig->mysql = root != NULL;
+    rig->client_ms = CLIENT_MS;
     rig->root = xstrdup(root ? root : getenv("KM_TEST_MARIADB_ROOT"));
     choose_user(rig);
     own(rig, dir);
@@ -450,6 +452,8 @@ static void build_argv(const struct agent_rig *rig, const char *command, struct 
     strvec_pushf(argv, "--pod-name=%s", rig->pod_name);
     strvec_push(argv, "--pod-uid=" AGENT_RIG_POD_UID);
     strvec_push(argv, "--log-format=text");
+    if (getenv(AGENT_RIG_TMP_MIB))
+        strvec_pushf(argv, "--tmp-bytes=%llu", strtoull(getenv(AGENT_RIG_TMP_MIB), NULL, 10) * KM_MIB);
     if (str_eq(command, "store"))
         strvec_pushf(argv, "--directory=%s/vol", rig->dir);
 }
@@ -725,7 +729,8 @@ static bool run_client(const struct agent_rig *rig, const char *way, const char 
     _cleanup_(freep) char *defaults = xasprintf("--defaults-file=%s", agent_rig_path(rig, name));
     _cleanup_(strbuf_release) struct strbuf cnf;
     const char *argv[] = {"mariadb", defaults, "--batch", "--skip-column-names", NULL};
-    struct subprocess_options options = {.argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
+    struct subprocess_options options = {
+        .argv = argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = rig->client_ms};
     struct subprocess_result result;
 
     strbuf_init(&cnf, 4096);
@@ -774,7 +779,7 @@ bool agent_rig_owner_sql(const struct agent_rig *rig, const char *sql, struct st
     _cleanup_(freep) char *ids = xasprintf("%u:%u", rig->uid, rig->gid);
     const char *inside[] = {"unshare", "--mount", "sh", "-c", enter_and_run, rig->root, socket, client, ids, NULL};
     struct subprocess_options options = {
-        .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = 30000};
+        .argv = rig->root ? inside : argv, .stdin_data = sql, .stdin_len = strlen(sql), .timeout_ms = rig->client_ms};
     struct subprocess_result result;
 
     if (out)

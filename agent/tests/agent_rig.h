@@ -19,6 +19,8 @@ struct agent_process {
     pid_t outer;
 };
 
+/* In the environment: agents that are started then keep the temporary files of their servers below so many MiB. */
+#define AGENT_RIG_TMP_MIB "KM_TEST_TMP_MIB"
 #define AGENT_RIG_POD_UID "0b1c2d3e-0000-4000-8000-000000000001"
 
 struct agent_rig {
@@ -32,7 +34,8 @@ struct agent_rig {
     uint16_t plain_port;
     uint16_t tls_port;
     uint16_t mysql_port;
-    bool own_volume; /* the data volume is a file system of its own */
+    int64_t client_ms; /* for so long statements of tests may take; 30 s */
+    bool own_volume;   /* the data volume is a file system of its own */
     struct agent_process server;
     struct agent_process agent;
 };
