@@ -6,6 +6,8 @@
 #include <limits.h>
 
 #include "common/alloc.h"
+#include "operator/cluster/failover/ballot_votes.h"
+#include "operator/cluster/failover/ballot_without_reigns.h"
 #include "operator/cluster/failover/candidate.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/reigns.h"
@@ -65,64 +67,18 @@ void ballot_join_unknown(struct cluster_reigns *reigns, struct cluster_reigns *r
     reigns->count = 1;
 }
 
-/* ---- votes ---- */
-
-/* What the primary of a reign that never began has written is in the way of what MariaDB would tell of it otherwise. */
-static bool stands_in_the_way(const struct ballot *ballot, const struct vote *vote)
-{
-    bool was_to_be_primary = false;
-    for (int i = 0; i < ballot->skipped.count; i++)
-        was_to_be_primary |= reigns_is_primary(&ballot->skipped.list[i], vote->member);
-    return was_to_be_primary && vote->history.has_extra && vote->member->agent->flavour == AGENT_FLAVOUR_MARIADB;
-}
-
-static void add_vote(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct ballot *ballot)
-{
-    struct vote *vote = &ballot->votes[ballot->count++];
-    enum gtid_flavour flavour = member_gtid_flavour(member);
-    *vote = (struct vote){.member = member, .unfit = candidate_why_unfit(snapshot, member)};
-    member_history_read(&ballot->reigns, flavour, failover_position_of(member), &vote->history);
-    vote->history.hides &= !member_history_shows_none(&ballot->reigns, member->agent->gtid_state);
-    vote->history.hides |= stands_in_the_way(ballot, vote);
-}
-
-static const struct vote *vote_of(const struct ballot *ballot, const struct cluster_reign *reign)
-{
-    for (int i = 0; i < ballot->count; i++) {
-        if (reigns_is_primary(reign, ballot->votes[i].member))
-            return &ballot->votes[i];
-    }
-    return NULL;
-}
-
 /* ---- in which order ---- */
-
-/* Another member that was the primary of the reign before, and has answered; NULL: there is none that is known. */
-static const struct vote *older_than(const struct ballot *ballot, int i, const struct vote *vote)
-{
-    if (i + 1 >= ballot->reigns.count || str_empty(ballot->reigns.list[i + 1].origin))
-        return NULL;
-    const struct vote *older = vote_of(ballot, &ballot->reigns.list[i + 1]);
-    return older && older != vote && older->history.readable ? older : NULL;
-}
-
-static bool lacks_some_written_by(const struct vote *vote, const struct vote *older, const char *origin)
-{
-    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(older->history.known, origin);
-    _cleanup_(gtid_set_freep) struct gtid_set *lacking = gtid_set_subtract(written, vote->history.known);
-    return !gtid_set_is_empty(lacking);
-}
 
 /* Who is to follow a primary that has answered is opened when it has all that this one had when it was closed, or all
  * of its binary logs. */
 static bool lacks_some_of_before(const struct ballot *ballot, int i, const struct vote *own)
 {
-    const struct vote *older = older_than(ballot, i, own);
+    const struct vote *older = ballot_older_than(ballot, i, own);
     if (!older)
         return false;
     if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
         return member_history_is_behind(own->member->agent->gtid_executed, older->member->agent->gtid_executed);
-    return lacks_some_written_by(own, older, ballot->reigns.list[i + 1].origin);
+    return ballot_lacks_some_written_by(own, older, ballot->reigns.list[i + 1].origin);
 }
 
 /* MariaDB. What was received and not applied is in no log yet: then numbers alone tell. */
@@ -139,19 +95,19 @@ static bool shows_that_it_lacks(const struct cluster_member *member, const struc
  * opened, and it came to a member that follows that one of old; or on the primary before, after it was closed. */
 static bool is_out_of_order(const struct ballot *ballot, int i, const struct vote *vote)
 {
-    const struct vote *older = older_than(ballot, i, vote);
+    const struct vote *older = ballot_older_than(ballot, i, vote);
     if (!older || !vote->history.readable || vote->history.reign != i || ballot->reigns.list[i].opened)
         return false;
     if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
         return shows_that_it_lacks(vote->member, older->member);
-    return lacks_some_written_by(vote, older, ballot->reigns.list[i + 1].origin);
+    return ballot_lacks_some_written_by(vote, older, ballot->reigns.list[i + 1].origin);
 }
 
 /* What others than its primary hold of the reign is out of order with all of them: it does not show whether the reign
  * began. */
 static bool is_disputed(const struct ballot *ballot, int i)
 {
-    const struct vote *own = vote_of(ballot, &ballot->reigns.list[i]);
+    const struct vote *own = ballot_vote_of(ballot, &ballot->reigns.list[i]);
     bool any = false;
     for (int v = 0; v < ballot->count; v++) {
         const struct vote *vote = &ballot->votes[v];
@@ -164,50 +120,19 @@ static bool is_disputed(const struct ballot *ballot, int i)
     return any;
 }
 
-/* A status without reigns knows no floor of the time when the reign began, only that of the last failover. */
-static bool has_earlier_floor(const struct ballot *ballot, int i)
-{
-    return i + 1 < ballot->reigns.count && ballot->reigns.list[i + 1].epoch == 0 &&
-        ballot->reigns.list[i].floor_is_partial;
-}
-
-/* Then what bears its origin may be of an earlier reign of the same member. The primary before tells, once it has
- * answered: what it holds as well may be that old, what it lacks is not. */
-static bool may_be_older(const struct ballot *ballot, int i, const struct vote *vote)
-{
-    if (!has_earlier_floor(ballot, i))
-        return false;
-    const struct vote *older = older_than(ballot, i, vote);
-    if (!older)
-        return true;
-    if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
-        return !member_history_is_behind(failover_position_of(older->member), failover_position_of(vote->member));
-    return !lacks_some_written_by(older, vote, ballot->reigns.list[i].origin);
-}
-
 /* Others than its primary hold something that was written in it. */
 static bool is_marked(const struct ballot *ballot, int i, const struct vote *own)
 {
     bool any = false;
     for (int v = 0; v < ballot->count; v++) {
         const struct vote *vote = &ballot->votes[v];
-        any |= vote != own && vote->history.readable && vote->history.reign == i && !may_be_older(ballot, i, vote);
+        any |=
+            vote != own && vote->history.readable && vote->history.reign == i && !ballot_may_be_older(ballot, i, vote);
     }
     return any && !is_disputed(ballot, i);
 }
 
 /* ---- reign by reign ---- */
-
-/* but: NULL anybody */
-static bool anybody_holds(const struct ballot *ballot, int reign, const struct vote *but)
-{
-    for (int i = 0; i < ballot->count; i++) {
-        const struct vote *vote = &ballot->votes[i];
-        if (vote != but && vote->history.readable && vote->history.reign == reign)
-            return true;
-    }
-    return false;
-}
 
 /* What cannot be read, or is hidden behind something of its own, may be acknowledged, so that is no answer. */
 static int count_answers(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const char *primary)
@@ -256,43 +181,16 @@ static bool is_behind(const struct ballot *ballot, int reign, const struct vote 
     return false;
 }
 
-/* Its primary has answered, and nobody holds anything of it. */
-static bool is_empty(const struct ballot *ballot, int i)
-{
-    const struct cluster_reigns only = {.count = 1, .list = {ballot->reigns.list[i]}};
-    bool nobody = vote_of(ballot, &only.list[0]) && !str_empty(only.list[0].origin);
-    for (int v = 0; v < ballot->count && nobody; v++) {
-        struct member_history history;
-        const struct cluster_member *member = ballot->votes[v].member;
-        enum gtid_flavour flavour = member_gtid_flavour(member);
-        member_history_read(&only, flavour, failover_position_of(member), &history);
-        nobody = history.readable && history.reign > 0 &&
-            (flavour == GTID_MYSQL || member_history_shows_none(&only, member->agent->gtid_state));
-        member_history_release(&history);
-    }
-    return nobody;
-}
-
-/* The last one before it in which something may have been written. Whoever is chosen and lost again and again is listed
- * for each time by a status without reigns. */
-static int find_before(const struct ballot *ballot, int i)
-{
-    int before = i + 1;
-    while (has_earlier_floor(ballot, before) && is_empty(ballot, before))
-        before++;
-    return before;
-}
-
 /* It holds all that the primary of the reign before holds, which has answered and wrote in it: so all that was ever
  * acknowledged before its own. Whether it was open then or not, nothing else was acknowledged. So it is if that primary
  * is itself. */
 static bool holds_all_of_before(const struct ballot *ballot, int i, const struct vote *own)
 {
-    int at = find_before(ballot, i);
+    int at = ballot_find_before(ballot, i);
     const struct cluster_reign *before = &ballot->reigns.list[at];
-    const struct vote *older = vote_of(ballot, before);
+    const struct vote *older = ballot_vote_of(ballot, before);
     if (older == own)
-        return has_earlier_floor(ballot, i) && at == ballot->reigns.count - 1;
+        return ballot_has_earlier_floor(ballot, i) && at == ballot->reigns.count - 1;
     if (!older || !older->history.readable || older->history.reign != at || str_empty(before->origin) ||
         ballot->joined.count > 0 || !has_begun(ballot, at, older) || is_behind(ballot, at, older))
         return false;
@@ -308,10 +206,10 @@ static bool holds_all_of_before(const struct ballot *ballot, int i, const struct
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
-    const struct vote *primary = vote_of(ballot, reign);
+    const struct vote *primary = ballot_vote_of(ballot, reign);
     const struct vote *own = primary; /* as long as it tells what it wrote in this reign */
     bool is_last_word = i == ballot->reigns.count - 1 && reign->floor_is_partial;
-    bool found = anybody_holds(ballot, i, NULL);
+    bool found = ballot_anybody_holds(ballot, i, NULL);
     ballot->decisive = i;
     ballot->answers = count_answers(snapshot, ballot, reign->primary);
     ballot->needed = reign->closed ? 0 : ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
@@ -330,8 +228,8 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     ballot->old = own;
     /* What only its primary holds of it proves nothing of those before, unless its floor is all of them. Nor does what
      * may be older, while the primary before is silent. */
-    bool is_silent = has_earlier_floor(ballot, i) && !older_than(ballot, i, NULL);
-    bool counts = (anybody_holds(ballot, i, primary) && !is_silent) || (own && !reign->floor_is_partial);
+    bool is_silent = ballot_has_earlier_floor(ballot, i) && !ballot_older_than(ballot, i, NULL);
+    bool counts = (ballot_anybody_holds(ballot, i, primary) && !is_silent) || (own && !reign->floor_is_partial);
     ballot->is_disputed = !own && is_disputed(ballot, i);
     ballot->is_marked = is_marked(ballot, i, primary);
     ballot->is_proven = enough && (counts || is_last_word) && !ballot->is_disputed;
@@ -357,7 +255,7 @@ static void note_extra(struct ballot *ballot)
     for (int i = 0; i < ballot->count && ballot->decisive < ballot->reigns.count; i++) {
         struct vote *vote = &ballot->votes[i];
         if (vote != ballot->old && vote->history.has_extra && str_empty(vote->unfit) &&
-            anybody_holds(ballot, ballot->decisive, NULL))
+            ballot_anybody_holds(ballot, ballot->decisive, NULL))
             vote->unfit = "it holds transactions that the lost primary had not";
     }
     for (int i = 0; i < ballot->count; i++) {
@@ -422,39 +320,6 @@ static void compare_with_best(struct ballot *ballot)
     }
 }
 
-static void read_votes(const struct cluster_snapshot *snapshot, struct ballot *ballot)
-{
-    for (int i = 0; i < ballot->count; i++)
-        member_history_release(&ballot->votes[i].history);
-    ballot->count = 0;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (member_is_held(snapshot, &snapshot->members[i]))
-            add_vote(snapshot, &snapshot->members[i], ballot);
-    }
-}
-
-static bool anybody_holds_later(const struct ballot *ballot, int reign)
-{
-    for (int i = 0; i < reign; i++) {
-        if (anybody_holds(ballot, i, NULL))
-            return true;
-    }
-    return false;
-}
-
-/* Where a status without reigns tells no epochs, those on the volumes do: the primary before was opened under one, and
- * its own has executed a heartbeat of that, and none of a later one, and would have noted an opening. */
-static bool has_only_followed(const struct ballot *ballot, int i, const struct vote *own)
-{
-    const struct vote *older = older_than(ballot, i, own);
-    const struct agent_status *agent = own->member->agent;
-    uint64_t before = older ? older->member->agent->opened_epoch : 0;
-    if (ballot->reigns.list[i].epoch > 0 && before >= (uint64_t)ballot->reigns.list[i].epoch)
-        return false;
-    return before > 0 && agent->noted_since > 0 && agent->noted_since <= before && agent->opened_epoch < before &&
-        agent->replication.applied_epoch == before;
-}
-
 /* By the notes on its primary's volume: each opening since it began is noted, and none is. That the last one noted is
  * of before the reign that is listed before it shows that the epoch is the one that it began with, and not a later one
  * under which it went on. */
@@ -463,7 +328,7 @@ static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struc
     const struct cluster_reign *reign = &ballot->reigns.list[i], *before = &ballot->reigns.list[i + 1];
     const struct agent_status *agent = own->member->agent;
     if (!reign->opened && before->epoch < 1)
-        return has_only_followed(ballot, i, own);
+        return ballot_has_only_followed(ballot, i, own);
     if (reign->opened || reign->epoch < 1)
         return false;
     return agent->noted_since > 0 && agent->noted_since <= (uint64_t)reign->epoch &&
@@ -471,37 +336,20 @@ static bool is_noted_as_unopened(const struct ballot *ballot, int i, const struc
         agent->replication.applied_epoch < (uint64_t)reign->epoch;
 }
 
-/* MariaDB, and it is not known what its primary held when it began (a status without reigns): its primary's last
- * transaction is another one's, behind all that anybody holds of its own. So that is of an earlier reign. */
-static bool wrote_nothing(const struct ballot *ballot, int i, const struct vote *own)
-{
-    const struct cluster_reign *reign = &ballot->reigns.list[i];
-    if (own->member->agent->flavour != AGENT_FLAVOUR_MARIADB || reign->opened || !str_empty(reign->floor) ||
-        own->history.reign <= i)
-        return false;
-    for (int v = 0; v < ballot->count; v++) {
-        const struct vote *vote = &ballot->votes[v];
-        if (vote != own && vote->history.readable && vote->history.reign == i &&
-            !member_history_is_behind(failover_position_of(vote->member), failover_position_of(own->member)))
-            return false;
-    }
-    return true;
-}
-
 /* Its primary's volume shows that it cannot have been opened, or the one before it does, or enough others hold nothing
  * of it. What bears its origin all the same is older, whoever holds it. */
 static bool never_began(const struct cluster_snapshot *snapshot, const struct ballot *ballot, int i)
 {
     const struct cluster_reign *reign = &ballot->reigns.list[i];
-    const struct vote *own = vote_of(ballot, reign);
-    if (!own || !own->history.readable || anybody_holds_later(ballot, i))
+    const struct vote *own = ballot_vote_of(ballot, reign);
+    if (!own || !own->history.readable || ballot_anybody_holds_later(ballot, i))
         return false;
-    if (is_noted_as_unopened(ballot, i, own) || wrote_nothing(ballot, i, own))
+    if (is_noted_as_unopened(ballot, i, own) || ballot_wrote_nothing(ballot, i, own))
         return true;
     if (has_begun(ballot, i, own) || is_disputed(ballot, i))
         return false;
     return lacks_some_of_before(ballot, i, own) ||
-        (!anybody_holds(ballot, i, own) &&
+        (!ballot_anybody_holds(ballot, i, own) &&
             count_answers(snapshot, ballot, reign->primary) >=
                 ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial));
 }
@@ -514,7 +362,7 @@ static void skip(const struct cluster_snapshot *snapshot, int i, struct ballot *
     memmove(&reigns->list[i], &reigns->list[i + 1], (size_t)later * sizeof(reigns->list[0]));
     memmove(&ballot->listed[i], &ballot->listed[i + 1], (size_t)later * sizeof(ballot->listed[0]));
     reigns->count--;
-    read_votes(snapshot, ballot);
+    ballot_read_votes(snapshot, ballot);
 }
 
 /* From the latest on, again after each: who wrote in one that is left out holds nothing of it any more. The oldest
@@ -550,15 +398,15 @@ static bool lacks_its_floor(const struct ballot *ballot, int i, const struct vot
 static void look_at_oldest(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
     int oldest = ballot->reigns.count - 1;
-    if (oldest < 0 || ballot->joined.count > 0 || anybody_holds_later(ballot, oldest))
+    if (oldest < 0 || ballot->joined.count > 0 || ballot_anybody_holds_later(ballot, oldest))
         return;
     struct cluster_reign *reign = &ballot->reigns.list[oldest];
-    const struct vote *own = vote_of(ballot, reign);
+    const struct vote *own = ballot_vote_of(ballot, reign);
     if (!own || str_empty(reign->origin) || reign->epoch < 1 || !lacks_its_floor(ballot, oldest, own))
         return;
     snprintf(reign->origin, sizeof(reign->origin), "nobody");
     ballot->oldest_is_void = true;
-    read_votes(snapshot, ballot);
+    ballot_read_votes(snapshot, ballot);
 }
 
 /* ---- everybody ---- */
@@ -630,7 +478,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     for (int i = 0; i < CLUSTER_REIGNS_MAX; i++)
         ballot->listed[i] = i;
     ballot_join_unknown(&ballot->reigns, &ballot->joined);
-    read_votes(snapshot, ballot);
+    ballot_read_votes(snapshot, ballot);
     skip_unbegun(snapshot, ballot);
     look_at_oldest(snapshot, ballot);
     judge(snapshot, ballot);
