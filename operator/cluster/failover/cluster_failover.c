@@ -217,29 +217,27 @@ bool failover_instead(const struct cluster_snapshot *snapshot, struct cluster_in
 
 /* ---- a status of the past ---- */
 
-/* Of one that takes writes: it is no primary by its order, and so is being closed. It has taken up a later epoch than
- * the one under which it was opened. An agent of an earlier version does not tell that one. */
-static bool is_closing(const struct agent_status *agent)
-{
-    return agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0;
-}
-
 static bool is_primary_now(const struct cluster_member *member)
 {
     return member->agent->role == AGENT_ROLE_PRIMARY || agent_takes_writes(member->agent);
 }
 
-/* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none.
- * Of those in which it was opened only where nobody takes writes: a volume of another life brings such a note
- * along, too. */
+/* The epoch under which it was opened last, as far as its volume tells; 0: none. Only where nobody takes writes: a volume
+ * of another life brings such a note along, too. */
+static uint64_t noted_epoch(const struct cluster_member *member, bool anybody_open)
+{
+    bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
+    return is_noted ? member->agent->opened_epoch : 0;
+}
+
+/* The latest epoch under which it is primary, or takes writes, or was opened as far as its volume tells; 0: none. */
 static uint64_t primary_epoch(const struct cluster_member *member, bool anybody_open)
 {
     const struct agent_status *agent = member->agent;
     if (!member_speaks(member))
         return 0;
-    uint64_t now = !is_primary_now(member) ? 0 : is_closing(agent) ? agent->opened_epoch : agent->epoch;
-    bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
-    return is_noted ? MAX_OF(now, agent->opened_epoch) : now;
+    uint64_t now = !is_primary_now(member) ? 0 : agent_is_closing(agent) ? agent->opened_epoch : agent->epoch;
+    return MAX_OF(now, noted_epoch(member, anybody_open));
 }
 
 /* Under the epoch of the status nobody but its primary is opened. So the status was of an earlier epoch, and this one
@@ -250,9 +248,8 @@ static bool shows_second_use(const struct cluster_snapshot *snapshot, const stru
     uint64_t epoch = (uint64_t)snapshot->last.roles.epoch;
     if (str_empty(primary) || !member_speaks(member) || str_eq(member->name, primary))
         return false;
-    bool is_noted = member->agent->opened_epoch == epoch && !cluster_anybody_writes(snapshot) &&
-        !member_is_empty(member) && !member_data_is_stale(member);
-    return is_noted || (member->agent->role == AGENT_ROLE_PRIMARY && member->agent->epoch == epoch);
+    uint64_t noted = noted_epoch(member, cluster_anybody_writes(snapshot));
+    return (noted > 0 && noted == epoch) || (member->agent->role == AGENT_ROLE_PRIMARY && member->agent->epoch == epoch);
 }
 
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
@@ -301,7 +298,7 @@ static bool was_surely_last(const struct cluster_snapshot *snapshot, const struc
 {
     if (!member_speaks(last))
         return false;
-    return (agent_takes_writes(last->agent) && !is_closing(last->agent)) ||
+    return (agent_takes_writes(last->agent) && !agent_is_closing(last->agent)) ||
         (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
 }
 

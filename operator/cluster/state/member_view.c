@@ -36,7 +36,7 @@ bool agent_takes_writes(const struct agent_status *agent)
 }
 
 /* An agent of an earlier version does not tell under which epoch it was opened. */
-static bool agent_is_told_to_close(const struct agent_status *agent)
+bool agent_is_closing(const struct agent_status *agent)
 {
     return agent_takes_writes(agent) && agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0 &&
         agent->epoch > agent->opened_epoch;
@@ -46,7 +46,7 @@ bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_speaks(member) && agent_takes_writes(member->agent) && !agent_is_told_to_close(member->agent))
+        if (member_speaks(member) && agent_takes_writes(member->agent) && !agent_is_closing(member->agent))
             return true;
     }
     return false;

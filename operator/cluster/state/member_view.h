@@ -17,8 +17,10 @@ const struct cluster_member *cluster_primary(const struct cluster_snapshot *snap
 /* By its own word it takes writes, or does so by itself as soon as its volume has room (closed_for_room): nothing but
  * an order closes it. */
 bool agent_takes_writes(const struct agent_status *agent);
-/* One that speaks does, under whatever epoch. Not one that has taken up another role under a later epoch than the one
- * under which it was opened: it is being closed. */
+/* It takes writes, and has taken up another role under a later epoch than the one under which it was opened: it is
+ * being closed. */
+bool agent_is_closing(const struct agent_status *agent);
+/* One that speaks takes writes, under whatever epoch, and is not being closed. */
 bool cluster_anybody_writes(const struct cluster_snapshot *snapshot);
 
 bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
