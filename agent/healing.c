@@ -47,7 +47,7 @@ struct aside {
     struct agent_order order;
     enum agent_flavour flavour;
     char errant[256];
-    char text[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides sets;
     struct error error;
     void (*fn)(void *arg, const struct error *error);
     void *arg;
@@ -73,7 +73,7 @@ static void run_aside(void *arg)
     };
 
     error_clear(&aside->error);
-    if (set_aside_make(&wish, aside->text, &aside->error) < 0)
+    if (set_aside_make(&wish, &aside->sets, &aside->error) < 0)
         error_prefix(&aside->error, "setting transactions aside");
 }
 
@@ -86,7 +86,7 @@ static void finish_aside(void *arg)
     healing->setting_aside = false;
     state->set_aside_error = aside->error;
     if (aside->error.kind == ERROR_NONE)
-        memcpy(state->set_aside, aside->text, sizeof(state->set_aside));
+        state->set_aside = aside->sets;
     else
         log_warn("the data is kept: what it alone holds could not be set aside", LOG_ERR(&aside->error));
     aside->fn(aside->arg, &aside->error);
@@ -130,7 +130,7 @@ struct filing {
     bool mark;                           /* write the mark */
     uint64_t epoch;
     struct error error;
-    char set_aside[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides set_aside;
 };
 
 static void run_filing(void *arg)
@@ -146,7 +146,7 @@ static void run_filing(void *arg)
         (void)(start_mode_write(paths, &mode, &filing->error) == 0);
     else if (filing->decide && start_mode_read(paths, &mode) && start_mode_is_withdrawn(&filing->order, &mode))
         start_mode_clear(paths);
-    set_aside_latest(paths, filing->set_aside);
+    set_aside_list(paths, &filing->set_aside);
 }
 
 static void finish_filing(void *arg)
@@ -160,7 +160,7 @@ static void finish_filing(void *arg)
             healing->marked = filing->epoch;
     }
     if (filing->error.kind == ERROR_NONE)
-        memcpy(healing->state->healing.set_aside, filing->set_aside, sizeof(filing->set_aside));
+        healing->state->healing.set_aside = filing->set_aside;
     else if (filing->error.kind != ERROR_CANCELLED)
         log_warn("how the server is to be started cannot be noted", LOG_ERR(&filing->error));
     free(filing);
@@ -416,7 +416,7 @@ struct healing *healing_new(struct loop *loop, const struct agent_paths *paths, 
     healing->aside = worker_new(loop, "aside");
     healing->marked = start_mode_primary(paths);
     loop_timer_init(&healing->reap, loop, on_reap, healing);
-    set_aside_latest(paths, state->healing.set_aside);
+    set_aside_list(paths, &state->healing.set_aside);
     healing->judge = set_aside_judge_new(loop, paths, state, on_judged, healing);
     return healing;
 }
@@ -443,7 +443,7 @@ void healing_fill_status(const struct instance_state *state, struct agent_status
 {
     const struct healing_state *healing = &state->healing;
 
-    json_copy_text(ret->set_aside, sizeof(ret->set_aside), healing->set_aside);
+    ret->set_aside = healing->set_aside;
     json_copy_text(ret->salvaged, sizeof(ret->salvaged), healing->salvaged);
     if (healing->set_aside_error.kind != ERROR_NONE)
         agent_status_add_problem(ret, AGENT_PROBLEM_SET_ASIDE_FAILED, "%s", healing->set_aside_error.message);

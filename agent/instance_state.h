@@ -176,7 +176,7 @@ enum salvage_step {
 
 /* Around a failover (healing.h). */
 struct healing_state {
-    char set_aside[256]; /* as in the status */
+    struct agent_set_asides set_aside;
     struct error set_aside_error;
     enum salvage_step salvage; /* of the order in force */
     const char *fetched;       /* transactions; NULL: none */

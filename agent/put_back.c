@@ -31,7 +31,7 @@
 #define OTHER_SERVER_ID "4294967294"
 
 struct note {
-    char folder[SET_ASIDE_TEXT_SIZE];
+    char folder[AGENT_SET_ASIDE_SIZE];
     char up_to[UP_TO_SIZE];
     char server_id[16]; /* "": it is the server's own still */
     uint64_t tries;     /* that came to no end in time */

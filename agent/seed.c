@@ -237,15 +237,15 @@ static void on_attempt_done(void *arg, const struct error *err, const struct res
     seed_turn(seed);
 }
 
-static void on_aside(void *arg, const char *set_aside, const struct error *err)
+static void on_aside(void *arg, const struct agent_set_asides *set_aside, const struct error *err)
 {
     struct seed *seed = arg;
 
     seed->aside_error = *err;
     if (err->kind != ERROR_NONE)
         log_warn("the data is kept: what it alone holds could not be set aside", LOG_ERR(err));
-    else if (*set_aside)
-        snprintf(seed->status.set_aside, sizeof(seed->status.set_aside), "%s", set_aside);
+    else
+        seed->status.set_aside = *set_aside;
 }
 
 static void start_attempt(struct seed *seed, enum seed_act act)
@@ -301,7 +301,7 @@ static void log_waiting(struct seed *seed, const char *message)
 struct marking {
     struct seed *seed;
     struct agent_order order;
-    char set_aside[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides set_aside; /* if anything was */
     struct error error;
 };
 
@@ -319,7 +319,7 @@ static void run_marking(void *arg)
 
     error_clear(&marking->error);
     bool aside = marking->order.set_aside && marking->order.mark == AGENT_MARK_RESEED;
-    if (aside && set_aside_make(&wish, marking->set_aside, &marking->error) < 0)
+    if (aside && set_aside_make(&wish, &marking->set_aside, &marking->error) < 0)
         error_prefix(&marking->error, "setting transactions aside");
     else if (volume_mark_write(paths, marking->order.mark, &marking->error) < 0)
         error_prefix(&marking->error, "marking the volume");
@@ -334,8 +334,8 @@ static void finish_marking(void *arg)
     seed->mark_error = marking->error;
     if (marking->error.kind != ERROR_NONE && marking->error.kind != ERROR_CANCELLED)
         log_warn("the volume is not marked", LOG_ERR(&marking->error));
-    if (*marking->set_aside)
-        memcpy(seed->status.set_aside, marking->set_aside, sizeof(marking->set_aside));
+    if (*marking->set_aside.sets[0])
+        seed->status.set_aside = marking->set_aside;
     free(marking);
 }
 
@@ -518,7 +518,7 @@ static void fill_status(struct seed *seed)
     status->flavour = seed->prepared.binary.version.flavour;
     status->phase = AGENT_PHASE_SEEDING;
     status->volume_protocol = AGENT_VOLUME_PROTOCOL;
-    set_aside_latest(&seed->options->paths, status->set_aside);
+    set_aside_list(&seed->options->paths, &status->set_aside);
     status->read_only = true;
 }
 

@@ -32,7 +32,7 @@ struct seed_attempt {
     bool cancelled;
     bool finishing;   /* what was copied is whole */
     bool tried_aside; /* the worker's: set_aside or error is of that */
-    char set_aside[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides set_aside;
 };
 
 static void finish(struct seed_attempt *attempt)
@@ -59,7 +59,7 @@ static int set_aside_old(struct seed_attempt *attempt, struct error *err)
         return 0;
     attempt->tried_aside = true;
     if (set_aside_before_replacing(attempt->options.paths, attempt->options.prepared->binary.version.flavour,
-            order->epoch, order->beyond, attempt->set_aside, err) < 0)
+            order->epoch, order->beyond, &attempt->set_aside, err) < 0)
         return error_prefix(err, "setting transactions aside");
     return 0;
 }
@@ -128,7 +128,7 @@ static void on_job_done(void *arg)
     bool failed = attempt->error.kind != ERROR_NONE;
 
     if (attempt->stage == STAGE_BEGIN && attempt->tried_aside)
-        attempt->options.aside(attempt->options.arg, attempt->set_aside, &attempt->error);
+        attempt->options.aside(attempt->options.arg, &attempt->set_aside, &attempt->error);
     /* Also what was dropped because init ends. */
     if (attempt->stage == STAGE_LOCAL || attempt->stage == STAGE_CLEAN || attempt->error.kind == ERROR_CANCELLED) {
         finish(attempt);

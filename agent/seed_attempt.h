@@ -33,9 +33,9 @@ struct seed_attempt_options {
     const char *task;                /* RESTORE: as it came with PUT /v1/restore; copied. Secret */
     size_t task_len;
     /* What data had that is to be replaced, or why that could not be set aside; then `done` follows with the same
-     * error. set_aside: as agent_status.set_aside, "" nothing was. From the loop, once for each attempt with
+     * error. set_aside: what lies on the volume now, if that did not fail. From the loop, once for each attempt with
      * order->replace. */
-    void (*aside)(void *arg, const char *set_aside, const struct error *err);
+    void (*aside)(void *arg, const struct agent_set_asides *set_aside, const struct error *err);
     /* Once, from the loop; frees the attempt. err: NULL when all is done; CANCELLED after seed_attempt_cancel. failure:
      * what is to follow; NULL unless a restore failed. */
     void (*done)(void *arg, const struct error *err, const struct restore_failure *failure);

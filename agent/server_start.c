@@ -70,11 +70,11 @@ static bool set_tail_aside(const struct agent_options *options, uint64_t epoch, 
         .reason = "the server is started such that it cuts off what nobody has acknowledged",
         .max_bytes = TAIL_MAX_BYTES,
     };
-    char text[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides sets;
     struct error err = ERROR_INIT;
 
-    if (set_aside_make(&wish, text, &err) == 0 &&
-        (str_empty(shared) || put_back_note(&options->paths, text, shared, &err) == 0))
+    if (set_aside_make(&wish, &sets, &err) == 0 &&
+        (str_empty(shared) || put_back_note(&options->paths, sets.sets[0], shared, &err) == 0))
         return true;
     log_warn("the end of the binary log cannot be set aside: it is left as it is", LOG_ERR(&err));
     return false;

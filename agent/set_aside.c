@@ -120,38 +120,46 @@ static int remove_unfinished(const char *top, struct error *err)
     return 0;
 }
 
-/* Of those that were not taken back. */
-static const char *newest_kept(const char *top, const struct strvec *sets)
+static bool is_taken_back(const char *top, const char *name)
 {
-    for (size_t i = sets->n; i-- > 0;) {
-        _cleanup_(freep) char *mark = xasprintf("%s/%s/" TAKEN_BACK_NAME, top, sets->v[i]);
-        if (access(mark, F_OK) < 0)
-            return sets->v[i];
-    }
-    return NULL;
+    _cleanup_(freep) char *mark = xasprintf("%s/%s/" TAKEN_BACK_NAME, top, name);
+
+    return access(mark, F_OK) == 0;
 }
 
-void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE])
+/* By the first line of its list. */
+static void summarize(const char *top, const char *name, char ret[static AGENT_SET_ASIDE_SIZE])
 {
-    _cleanup_(freep) char *top = top_dir(paths);
-    _cleanup_(strvec_release) struct strvec sets;
-    char line[SET_ASIDE_TEXT_SIZE + sizeof(SUMMARY_PREFIX)] = "";
-
-    ret[0] = '\0';
-    strvec_init(&sets);
-    list_sets(top, false, &sets);
-    const char *name = newest_kept(top, &sets);
-    if (!name)
-        return;
+    char line[AGENT_SET_ASIDE_SIZE + sizeof(SUMMARY_PREFIX)] = "";
     _cleanup_(freep) char *path = xasprintf("%s/%s/" LIST_NAME, top, name);
     FILE *file = fopen(path, "re");
     bool read = file && fgets(line, sizeof(line), file) != NULL;
+
     if (file)
         fclose(file);
     line[strcspn(line, "\n")] = '\0';
     const char *what = read && str_starts_with(line, SUMMARY_PREFIX) ? line + strlen(SUMMARY_PREFIX) : "?";
     _cleanup_(freep) char *text = xasprintf("%s: %s", name, what);
-    json_copy_text(ret, SET_ASIDE_TEXT_SIZE, text);
+    json_copy_text(ret, AGENT_SET_ASIDE_SIZE, text);
+}
+
+void set_aside_list(const struct agent_paths *paths, struct agent_set_asides *ret)
+{
+    _cleanup_(freep) char *top = top_dir(paths);
+    _cleanup_(strvec_release) struct strvec sets;
+    size_t count = 0;
+
+    *ret = (struct agent_set_asides){.more = 0};
+    strvec_init(&sets);
+    list_sets(top, false, &sets);
+    for (size_t i = sets.n; i-- > 0;) {
+        if (is_taken_back(top, sets.v[i]))
+            continue;
+        if (count < ARRAY_LEN(ret->sets))
+            summarize(top, sets.v[i], ret->sets[count++]);
+        else
+            ret->more++;
+    }
 }
 
 /* ---- files of a set ---- */
@@ -396,7 +404,6 @@ static bool is_there(const struct set_aside_wish *wish, const char *top, const c
         has_line(text.buf, ERRANT_PREFIX, *wish->errant ? wish->errant : ERRANT_UNKNOWN);
 }
 
-/* Only the newest: its text is what the status says. */
 static bool is_newest(const struct set_aside_wish *wish, const char *top)
 {
     _cleanup_(strvec_release) struct strvec sets;
@@ -406,7 +413,7 @@ static bool is_newest(const struct set_aside_wish *wish, const char *top)
     return wish->end && sets.n > 0 && is_there(wish, top, sets.v[sets.n - 1]);
 }
 
-static int make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+static int make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err)
 {
     _cleanup_(freep) char *top = top_dir(wish->paths);
     _cleanup_(freep) char *name = name_of(wish);
@@ -416,7 +423,7 @@ static int make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEX
 
     strbuf_init(&what, GTID_TEXT_MAX);
     if (is_newest(wish, top)) {
-        set_aside_latest(wish->paths, ret);
+        set_aside_list(wish->paths, ret);
         return 0;
     }
     if (fs_mkdir_all(top, 0700, err) < 0 || remove_unfinished(top, err) < 0 ||
@@ -431,11 +438,11 @@ static int make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEX
         return error_set_errno(err, errno, "renaming %s", unfinished);
     if (fs_fsync_dir(top, err) < 0 || fs_fsync_dir(wish->paths->state_dir, err) < 0)
         return -1;
-    set_aside_latest(wish->paths, ret);
+    set_aside_list(wish->paths, ret);
     return 0;
 }
 
-int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+int set_aside_make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err)
 {
     struct set_aside_wish whole = *wish;
 
@@ -445,11 +452,10 @@ int set_aside_make(const struct set_aside_wish *wish, char ret[static SET_ASIDE_
 }
 
 int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavour flavour, uint64_t epoch,
-    const char *theirs, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err)
+    const char *theirs, struct agent_set_asides *ret, struct error *err)
 {
     struct set_aside_beyond beyond;
 
-    ret[0] = '\0';
     set_aside_beyond_find(paths->data_dir, family_of(flavour), theirs, &beyond);
     const struct set_aside_wish wish = {
         .paths = paths,
@@ -461,6 +467,8 @@ int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavo
         .reason = "the data is replaced by a copy of another member's",
     };
     bool nothing = beyond.known && beyond.gtids.len == 0;
+    if (nothing)
+        set_aside_list(paths, ret);
     int rc = nothing ? 0 : set_aside_make(&wish, ret, err);
     set_aside_beyond_release(&beyond);
     return rc;

@@ -14,8 +14,8 @@
  *
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
- * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number and sum,
- * the oldest going first. What was left out is said in transactions.txt and in the log.
+ * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number (so that a
+ * status names all of them) and sum, the oldest going first. What was left out is said in transactions.txt and in the log.
  *
  * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a
  * loop.
@@ -31,14 +31,13 @@
 #include "common/strbuf.h"
 
 #define SET_ASIDE_MAX_BYTES ((uint64_t)(256 * KM_MIB))
-#define SET_ASIDE_SETS_MAX 3
+#define SET_ASIDE_SETS_MAX AGENT_SET_ASIDES_MAX
 #define SET_ASIDE_SUM_MAX ((uint64_t)(1024 * KM_MIB))
-#define SET_ASIDE_TEXT_SIZE 256
 
 /* Before data is replaced, whatever the reason: what it has beyond `theirs` (set_aside_beyond.h), the position of who
- * keeps the history. Nothing beyond it: nothing is set aside, and ret is "". -1: the data must stay. */
+ * keeps the history. ret: what lies on the volume then, be there nothing beyond it. -1: the data must stay. */
 int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavour flavour, uint64_t epoch,
-    const char *theirs, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
+    const char *theirs, struct agent_set_asides *ret, struct error *err) KM_MUST_CHECK;
 
 struct set_aside_wish {
     const struct agent_paths *paths;
@@ -51,18 +50,17 @@ struct set_aside_wish {
     uint64_t max_bytes; /* 0: SET_ASIDE_MAX_BYTES */
 };
 
-/* ret: as agent_status.set_aside. If the newest set on the volume is of the same end of the binary logs and of the same
- * transactions, it is as good. */
-int set_aside_make(
-    const struct set_aside_wish *wish, char ret[static SET_ASIDE_TEXT_SIZE], struct error *err) KM_MUST_CHECK;
-/* Of the newest set on the volume that was not taken back; "" none. */
-void set_aside_latest(const struct agent_paths *paths, char ret[static SET_ASIDE_TEXT_SIZE]);
+/* ret: what lies on the volume then, this set first. If the newest set on the volume is of the same end of the binary
+ * logs and of the same transactions, it is as good. */
+int set_aside_make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err) KM_MUST_CHECK;
+/* Of the sets on the volume those that were not taken back. */
+void set_aside_list(const struct agent_paths *paths, struct agent_set_asides *ret);
 
 /* What is in that folder, as holds_door.h takes it. -1: ERROR_INVALID the list is not whole, so that nothing can be
  * said of all of it; ERROR_TOO_LARGE is told as that, too. */
 int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum agent_flavour flavour, struct strbuf *ret,
     struct error *err) KM_MUST_CHECK;
-/* The cluster has all of it, as the primary of that epoch has shown: set_aside_latest leaves it out. The files stay. */
+/* The cluster has all of it, as the primary of that epoch has shown: set_aside_list leaves it out. The files stay. */
 int set_aside_take_back(
     const struct agent_paths *paths, const char *folder, uint64_t epoch, struct error *err) KM_MUST_CHECK;
 

@@ -30,12 +30,14 @@ struct set_aside_judge {
     struct http_tls *tls;
     bool busy, closing;
     int64_t retry_ms;
-    /* What was judged last. */
-    char folder[SET_ASIDE_TEXT_SIZE];
+    /* What was judged under that epoch; the oldest word goes first. */
+    char judged[AGENT_SET_ASIDES_MAX][AGENT_SET_ASIDE_SIZE];
+    int judged_count;
     uint64_t epoch;
+    char failed[AGENT_SET_ASIDE_SIZE]; /* of which nothing could be found out last: another one goes before it */
     /* The question that goes on; from submit to done the thread's. */
     struct {
-        char folder[SET_ASIDE_TEXT_SIZE];
+        char folder[AGENT_SET_ASIDE_SIZE];
         uint64_t epoch;
         enum set_aside_witness witness;
         enum agent_flavour flavour;
@@ -46,9 +48,9 @@ struct set_aside_judge {
     } asked;
 };
 
-static void folder_of(const char *text, char ret[static SET_ASIDE_TEXT_SIZE])
+static void folder_of(const char *text, char ret[static AGENT_SET_ASIDE_SIZE])
 {
-    snprintf(ret, SET_ASIDE_TEXT_SIZE, "%.*s", (int)strcspn(text, ":"), text);
+    snprintf(ret, AGENT_SET_ASIDE_SIZE, "%.*s", (int)strcspn(text, ":"), text);
 }
 
 enum set_aside_witness set_aside_witness_of(const struct instance_state *state)
@@ -77,13 +79,18 @@ static void try_again(struct set_aside_judge *judge, const struct error *err)
 {
     log_info("what was set aside cannot be judged yet", LOG_STR("folder", judge->asked.folder), LOG_ERR(err));
     judge->retry_ms = clock_monotonic_ms() + SET_ASIDE_JUDGE_RETRY_MS;
+    memcpy(judge->failed, judge->asked.folder, sizeof(judge->failed));
     finish(judge);
 }
 
 static void note_judged(struct set_aside_judge *judge)
 {
-    memcpy(judge->folder, judge->asked.folder, sizeof(judge->folder));
+    if (judge->epoch != judge->asked.epoch)
+        judge->judged_count = 0;
     judge->epoch = judge->asked.epoch;
+    if (judge->judged_count == AGENT_SET_ASIDES_MAX)
+        memmove(judge->judged[0], judge->judged[1], (size_t)--judge->judged_count * sizeof(judge->judged[0]));
+    memcpy(judge->judged[judge->judged_count++], judge->asked.folder, sizeof(judge->judged[0]));
 }
 
 static void take_back(struct set_aside_judge *judge)
@@ -95,7 +102,7 @@ static void take_back(struct set_aside_judge *judge)
     }
     log_info("the primary has all that was set aside: the entry is taken back, the files stay",
         LOG_STR("folder", judge->asked.folder));
-    set_aside_latest(judge->paths, judge->state->healing.set_aside);
+    set_aside_list(judge->paths, &judge->state->healing.set_aside);
     finish(judge);
     judge->changed(judge->arg);
 }
@@ -189,11 +196,34 @@ static void on_read(void *arg)
     }
 }
 
-static void begin(struct set_aside_judge *judge, enum set_aside_witness witness)
+static bool is_judged(const struct set_aside_judge *judge, const char *folder)
+{
+    bool found = false;
+    for (int i = 0; i < judge->judged_count && judge->epoch == judge->state->role.order.epoch; i++)
+        found |= str_eq(judge->judged[i], folder);
+    return found;
+}
+
+/* The newest that is not judged under this epoch; false: all are. */
+static bool find_next(const struct set_aside_judge *judge, char ret[static AGENT_SET_ASIDE_SIZE])
+{
+    bool found = false;
+    for (int i = 0; i < AGENT_SET_ASIDES_MAX; i++) {
+        char folder[AGENT_SET_ASIDE_SIZE];
+        folder_of(judge->state->healing.set_aside.sets[i], folder);
+        if (str_empty(folder) || is_judged(judge, folder) || (found && !str_eq(ret, judge->failed)))
+            continue;
+        memcpy(ret, folder, sizeof(folder));
+        found = true;
+    }
+    return found;
+}
+
+static void begin(struct set_aside_judge *judge, enum set_aside_witness witness, const char *folder)
 {
     const struct instance_state *state = judge->state;
     struct worker_job job = {.run = run_read, .done = on_read, .arg = judge};
-    folder_of(state->healing.set_aside, judge->asked.folder);
+    snprintf(judge->asked.folder, sizeof(judge->asked.folder), "%s", folder);
     judge->asked.epoch = state->role.order.epoch;
     judge->asked.witness = witness;
     judge->asked.flavour = state->observed.version.flavour;
@@ -208,16 +238,13 @@ static void begin(struct set_aside_judge *judge, enum set_aside_witness witness)
 
 void set_aside_judge_turn(struct set_aside_judge *judge)
 {
-    char folder[SET_ASIDE_TEXT_SIZE];
-    const struct instance_state *state = judge->state;
-    if (judge->busy || str_empty(state->healing.set_aside) || clock_monotonic_ms() < judge->retry_ms)
+    char folder[AGENT_SET_ASIDE_SIZE];
+    if (judge->busy || clock_monotonic_ms() < judge->retry_ms || !find_next(judge, folder))
         return;
-    enum set_aside_witness witness = set_aside_witness_of(state);
-    folder_of(state->healing.set_aside, folder);
-    bool is_judged = str_eq(folder, judge->folder) && judge->epoch == state->role.order.epoch;
-    if (witness == SET_ASIDE_NOBODY || is_judged || (witness == SET_ASIDE_SOURCE && !judge->tls))
+    enum set_aside_witness witness = set_aside_witness_of(judge->state);
+    if (witness == SET_ASIDE_NOBODY || (witness == SET_ASIDE_SOURCE && !judge->tls))
         return;
-    begin(judge, witness);
+    begin(judge, witness, folder);
 }
 
 /* ---- life ---- */

@@ -222,6 +222,15 @@ struct agent_moment {
     int64_t at_ms, span_ms;
 };
 
+#define AGENT_SET_ASIDE_SIZE 256
+#define AGENT_SET_ASIDES_MAX 3
+
+/* What was set aside on a volume (I7) and not taken back, newest first. */
+struct agent_set_asides {
+    char sets[AGENT_SET_ASIDES_MAX][AGENT_SET_ASIDE_SIZE]; /* "FOLDER: TRANSACTIONS"; "" none */
+    uint32_t more;                                         /* older ones that are not named here */
+};
+
 #define AGENT_PROBLEMS_MAX 8
 #define AGENT_PURGE_ID_SIZE 17
 #define AGENT_BINLOG_NAME_SIZE 64
@@ -344,8 +353,8 @@ struct agent_status {
     struct agent_moment first_commit;
     uint64_t first_commit_epoch;
     bool isolated; /* it closed itself (self_fence_ms); until the next order */
-    /* what was set aside last: "FOLDER: TRANSACTIONS" (I7), "" nothing; read from the volume at start */
-    char set_aside[256];
+    /* read from the volume at start; agents of earlier versions tell the newest set only */
+    struct agent_set_asides set_aside;
     char salvaged[256]; /* primary: transactions that were taken over from salvage_host; "" none */
     /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
     uint32_t long_transactions;

@@ -407,7 +407,7 @@ static bool is_marked(const struct member *member)
 static void expect_set_aside(struct stage *stage, unsigned member, const char *words)
 {
     const struct agent_rig *rig = stage->rig->members[member].rig;
-    const char *text = stage->rig->members[member].status.set_aside;
+    const char *text = stage->rig->members[member].status.set_aside.sets[0];
     _cleanup_(freep) char *folder = xasprintf("vol/.kube-mysql/set-aside/%.*s", (int)strcspn(text, ":"), text);
     _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", folder);
     _cleanup_(freep) char *log = xasprintf("%s/binlog.000001", folder);
@@ -441,13 +441,13 @@ static void test_errant_transactions_are_set_aside_before_the_mark(void **state)
     assert_true(replication_rig_await(rig, 0, is_marked, "marked", LONG_MS));
     assert_false(member_has_problem(&rig->members[0], "SetAsideFailed"));
     expect_set_aside(stage, 0, stage->mysql ? rig->members[0].status.server_uuid : "0-1000-");
-    char said[sizeof(rig->members[0].status.set_aside)];
-    snprintf(said, sizeof(said), "%s", rig->members[0].status.set_aside);
+    char said[sizeof(rig->members[0].status.set_aside.sets[0])];
+    snprintf(said, sizeof(said), "%s", rig->members[0].status.set_aside.sets[0]);
     /* A new agent reads it from the volume. */
     agent_rig_kill(&rig->members[0].rig->agent);
     replication_rig_start(rig, 0, "run");
     assert_true(replication_rig_await(rig, 0, is_marked, "marked still", LONG_MS));
-    assert_string_equal(rig->members[0].status.set_aside, said);
+    assert_string_equal(rig->members[0].status.set_aside.sets[0], said);
 }
 
 /* ---- MariaDB alone ---- */

@@ -12,16 +12,17 @@
 #include "common/fs.h"
 
 #define FOLDER "vol/.kube-mysql/set-aside/2026-01-01T00-00-00Z-epoch1"
+#define OLDER_FOLDER "vol/.kube-mysql/set-aside/2026-01-01T12-00-00Z-epoch1"
 #define LATER_FOLDER "vol/.kube-mysql/set-aside/2026-01-02T00-00-00Z-epoch1"
 
 static bool has_no_entry(const struct member *member)
 {
-    return str_empty(member->status.set_aside);
+    return str_empty(member->status.set_aside.sets[0]);
 }
 
 static bool has_entry(const struct member *member)
 {
-    return !str_empty(member->status.set_aside);
+    return !str_empty(member->status.set_aside.sets[0]);
 }
 
 /* The agent's own. */
@@ -102,8 +103,33 @@ static void real_one(struct replication_rig *rig, unsigned member, bool mysql)
     member_give(rig, member, replication_rig_replica(rig, 0));
     member_await(rig, member, member_ready, "ready");
     replication_rig_run(rig, 3000);
-    assert_true(strstr(rig->members[member].status.set_aside, gtid) != NULL);
+    assert_true(strstr(rig->members[member].status.set_aside.sets[0], gtid) != NULL);
     assert_false(agent_rig_has(rig->members[member].rig, LATER_FOLDER "/taken-back.txt"));
+}
+
+static bool has_one_entry(const struct member *member)
+{
+    return !str_empty(member->status.set_aside.sets[0]) && str_empty(member->status.set_aside.sets[1]);
+}
+
+static bool has_two_entries(const struct member *member)
+{
+    return !str_empty(member->status.set_aside.sets[1]);
+}
+
+/* The newest one is real, and stays. */
+static void older_false_alarm(struct replication_rig *rig, unsigned member, bool mysql)
+{
+    _cleanup_(freep) char *gtid = last_gtid(rig, mysql);
+    _cleanup_(freep) char *real = foreign_gtid(rig, mysql);
+
+    put_set(rig, member, OLDER_FOLDER, gtid);
+    member_await(rig, member, has_two_entries, "both entries");
+    assert_true(strstr(rig->members[member].status.set_aside.sets[1], gtid) != NULL);
+    member_give(rig, member, replication_rig_replica(rig, 0));
+    member_await(rig, member, has_one_entry, "the older entry taken back");
+    assert_true(mysql || strstr(rig->members[member].status.set_aside.sets[0], real) != NULL);
+    assert_true(agent_rig_has(rig->members[member].rig, OLDER_FOLDER "/taken-back.txt"));
 }
 
 static void run_all(struct replication_rig *rig, bool mysql)
@@ -111,6 +137,7 @@ static void run_all(struct replication_rig *rig, bool mysql)
     form(rig);
     false_alarm(rig, 1, mysql);
     real_one(rig, 1, mysql);
+    older_false_alarm(rig, 1, mysql);
     false_alarm(rig, 0, mysql); /* which is the primary itself */
 }
 

@@ -78,7 +78,7 @@ static void test_mariadb(void **state)
 struct world {
     struct binlog_double logs;
     struct agent_paths paths;
-    char text[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides sets;
 };
 
 static void world_init(struct world *w, enum gtid_flavour flavour)
@@ -100,7 +100,7 @@ static void replace(struct world *w, enum agent_flavour flavour, const char *the
 {
     struct error err = ERROR_INIT;
 
-    if (set_aside_before_replacing(&w->paths, flavour, 5, theirs, w->text, &err) < 0)
+    if (set_aside_before_replacing(&w->paths, flavour, 5, theirs, &w->sets, &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -119,8 +119,8 @@ static size_t count_sets(const struct world *w)
 
 static char *list_of(const struct world *w)
 {
-    _cleanup_(freep) char *path =
-        xasprintf("%s/set-aside/%.*s/transactions.txt", w->paths.state_dir, (int)strcspn(w->text, ":"), w->text);
+    _cleanup_(freep) char *path = xasprintf(
+        "%s/set-aside/%.*s/transactions.txt", w->paths.state_dir, (int)strcspn(w->sets.sets[0], ":"), w->sets.sets[0]);
     struct strbuf text;
 
     strbuf_init(&text, KM_MIB);
@@ -139,22 +139,24 @@ static void test_only_what_is_beyond(void **state)
     binlog_double_add_range(&w.logs, 1, 91, 105);
     replace(&w, AGENT_FLAVOUR_MARIADB, "0-1-105,0-2-110");
     assert_int_equal(count_sets(&w), 0);
-    assert_string_equal(w.text, "");
+    assert_string_equal(w.sets.sets[0], "");
     replace(&w, AGENT_FLAVOUR_MARIADB, "0-1-103,0-2-110");
     assert_int_equal(count_sets(&w), 1);
-    assert_non_null(strstr(w.text, "-epoch5: 0-1-105"));
+    assert_non_null(strstr(w.sets.sets[0], "-epoch5: 0-1-105"));
     _cleanup_(freep) char *list = list_of(&w);
     assert_non_null(strstr(list, "\n0-1-104\n0-1-105\n"));
     assert_null(strstr(list, "\n0-1-103\n"));
-    char first[SET_ASIDE_TEXT_SIZE];
-    memcpy(first, w.text, sizeof(first));
+    struct agent_set_asides first = w.sets;
     sleep(1); /* a set is named by the second */
     replace(&w, AGENT_FLAVOUR_MARIADB, "0-1-103,0-2-120");
     assert_int_equal(count_sets(&w), 1);
-    assert_string_equal(w.text, first);
+    assert_string_equal(w.sets.sets[0], first.sets[0]);
     binlog_double_add(&w.logs, "0-1-106", 1000000, 100); /* it has run meanwhile */
     replace(&w, AGENT_FLAVOUR_MARIADB, "0-1-103,0-2-120");
     assert_int_equal(count_sets(&w), 2);
+    assert_string_equal(w.sets.sets[1], first.sets[0]);
+    replace(&w, AGENT_FLAVOUR_MARIADB, "0-1-106,0-2-120"); /* nothing is beyond: what lies there lies there */
+    assert_string_equal(w.sets.sets[1], first.sets[0]);
     world_release(&w);
 }
 
@@ -168,7 +170,7 @@ static void test_where_nothing_is_known_all_is_kept(void **state)
     binlog_double_add(&w.logs, A ":6", 1000000, 100);
     replace(&w, AGENT_FLAVOUR_MYSQL, ""); /* the order of an earlier version */
     assert_int_equal(count_sets(&w), 1);
-    assert_non_null(strstr(w.text, A ":6"));
+    assert_non_null(strstr(w.sets.sets[0], A ":6"));
     world_release(&w);
 }
 

@@ -19,7 +19,7 @@ struct world {
     struct binlog_double logs;
     struct agent_paths paths;
     struct error error;
-    char text[SET_ASIDE_TEXT_SIZE];
+    struct agent_set_asides sets;
 };
 
 static int set_up(void **state)
@@ -59,7 +59,7 @@ static int make(struct world *w, rlim_t room)
     limit.rlim_cur = MIN_OF(room, before.rlim_max);
     error_clear(&w->error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int rc = set_aside_make(&wish, w->text, &w->error);
+    int rc = set_aside_make(&wish, &w->sets, &w->error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     return rc;
 }
@@ -95,7 +95,7 @@ static void test_whole(void **state)
     if (make(w, RLIM_INFINITY) < 0)
         fail_msg("%s", w->error.message);
     assert_int_equal(count_sets(w), 1);
-    assert_non_null(strstr(w->text, "0-1-19"));
+    assert_non_null(strstr(w->sets.sets[0], "0-1-19"));
 }
 
 /* Wherever the room ends: in what stdio buffers, and in what it hands to the kernel at once. */
@@ -107,7 +107,7 @@ static void test_no_room(void **state)
     write_logs(w);
     for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
         if (make(w, rooms[i]) == 0)
-            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->text);
+            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->sets.sets[0]);
         assert_int_equal(count_sets(w), 0);
     }
 }
@@ -124,7 +124,7 @@ static void test_no_room_for_raw_logs(void **state)
     assert_int_equal(fs_write_file_atomic(newest, "what is this?", 13, 0600, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
         if (make(w, rooms[i]) == 0)
-            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->text);
+            fail_msg("with room for %lu bytes: %s", (unsigned long)rooms[i], w->sets.sets[0]);
         assert_int_equal(count_sets(w), 0);
     }
     if (make(w, RLIM_INFINITY) < 0)
@@ -132,9 +132,9 @@ static void test_no_room_for_raw_logs(void **state)
     assert_int_equal(count_sets(w), 1);
 }
 
-static void folder_of(const char *text, char ret[static SET_ASIDE_TEXT_SIZE])
+static void folder_of(const char *text, char ret[static AGENT_SET_ASIDE_SIZE])
 {
-    snprintf(ret, SET_ASIDE_TEXT_SIZE, "%.*s", (int)strcspn(text, ":"), text);
+    snprintf(ret, AGENT_SET_ASIDE_SIZE, "%.*s", (int)strcspn(text, ":"), text);
 }
 
 /* The files stay, and so does the entry of the set before. */
@@ -142,7 +142,7 @@ static void test_taken_back(void **state)
 {
     static const char known[] = "# transactions: 0-7-7\n0-7-7\n";
     struct world *w = *state;
-    char folder[SET_ASIDE_TEXT_SIZE];
+    char folder[AGENT_SET_ASIDE_SIZE];
     _cleanup_(freep) char *older = xasprintf("%s/set-aside/2000-01-01T00-00-00Z-epoch1", w->paths.state_dir);
     _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", older);
     _cleanup_(strbuf_release) struct strbuf gtids;
@@ -150,19 +150,57 @@ static void test_taken_back(void **state)
     strbuf_init(&gtids, KM_MIB);
     write_logs(w);
     assert_int_equal(make(w, RLIM_INFINITY), 0);
-    folder_of(w->text, folder);
+    folder_of(w->sets.sets[0], folder);
     assert_int_equal(set_aside_gtids(&w->paths, folder, AGENT_FLAVOUR_MARIADB, &gtids, &w->error), 0);
     assert_true(str_starts_with(gtids.buf, "0-1-8\n0-1-9\n"));
     assert_int_equal(fs_mkdir_all(older, 0700, NULL), 0);
     assert_int_equal(fs_write_file_atomic(list, known, strlen(known), 0600, NULL), 0);
     assert_int_equal(set_aside_take_back(&w->paths, folder, 4, &w->error), 0);
-    set_aside_latest(&w->paths, w->text);
-    assert_string_equal(w->text, "2000-01-01T00-00-00Z-epoch1: 0-7-7");
-    folder_of(w->text, folder);
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[0], "2000-01-01T00-00-00Z-epoch1: 0-7-7");
+    folder_of(w->sets.sets[0], folder);
     assert_int_equal(set_aside_take_back(&w->paths, folder, 4, &w->error), 0);
-    set_aside_latest(&w->paths, w->text);
-    assert_string_equal(w->text, "");
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[0], "");
     assert_int_equal(count_sets(w), 2);
+}
+
+static void put_set(struct world *w, const char *folder, const char *gtids)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/set-aside/%s", w->paths.state_dir, folder);
+    _cleanup_(freep) char *list = xasprintf("%s/transactions.txt", path);
+    _cleanup_(freep) char *text = xasprintf("# transactions: %s\n%s\n", gtids, gtids);
+
+    assert_int_equal(fs_mkdir_all(path, 0700, NULL), 0);
+    assert_int_equal(fs_write_file_atomic(list, text, strlen(text), 0600, NULL), 0);
+}
+
+/* Newest first; whoever sets aside keeps no more than that, so the rest was put there by somebody else. */
+static void test_all_are_named(void **state)
+{
+    static const char *const folders[] = {"2026-01-01T00-00-00Z-epoch1", "2026-01-02T00-00-00Z-epoch2",
+        "2026-01-03T00-00-00Z-epoch3", "2026-01-04T00-00-00Z-epoch4", "copy-by-hand"};
+    struct world *w = *state;
+
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[0], "");
+    for (size_t i = 0; i < 2; i++)
+        put_set(w, folders[i], "0-7-7");
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[0], "2026-01-02T00-00-00Z-epoch2: 0-7-7");
+    assert_string_equal(w->sets.sets[1], "2026-01-01T00-00-00Z-epoch1: 0-7-7");
+    assert_string_equal(w->sets.sets[2], "");
+    assert_int_equal(w->sets.more, 0);
+    for (size_t i = 2; i < ARRAY_LEN(folders); i++)
+        put_set(w, folders[i], "0-7-8");
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[0], "copy-by-hand: 0-7-8");
+    assert_string_equal(w->sets.sets[2], "2026-01-03T00-00-00Z-epoch3: 0-7-8");
+    assert_int_equal(w->sets.more, 2);
+    assert_int_equal(set_aside_take_back(&w->paths, folders[2], 4, &w->error), 0);
+    set_aside_list(&w->paths, &w->sets);
+    assert_string_equal(w->sets.sets[2], "2026-01-02T00-00-00Z-epoch2: 0-7-7");
+    assert_int_equal(w->sets.more, 1);
 }
 
 /* What is not listed as a whole is not judged. */
@@ -192,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_all_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),

@@ -114,7 +114,8 @@ static void make_largest(struct agent_status *status, struct strbuf positions[st
     FILL(replication.receiver_error);
     FILL(replication.applier_error);
     FILL(replication.dropped);
-    FILL(set_aside);
+    for (int i = 0; i < AGENT_SET_ASIDES_MAX; i++)
+        FILL(set_aside.sets[i]);
     FILL(salvaged);
     FILL(long_transaction);
     FILL(seed.message);

@@ -261,6 +261,28 @@ static void a_problem_of_a_later_version_keeps_its_name(void **unused)
         assert_true(!str_empty(agent_problem_names[i]));
 }
 
+/* Of an agent of an earlier version the newest is read, and an earlier operator reads that of this one. */
+static void sets_that_were_set_aside_are_told_newest_first(void **unused)
+{
+    static const char earlier[] = "{\"setAside\":\"aside-2: 0-1-8\"}";
+    const struct agent_status status = {
+        .set_aside = {.sets = {"aside-3: 0-1-9", "aside-2: 0-1-8", "aside-1: 0-1-7"}, .more = 2}};
+    _cleanup_(strbuf_release) struct strbuf text;
+    struct agent_status read = {0};
+
+    UNUSED(unused);
+    strbuf_init(&text, AGENT_STATUS_MAX);
+    agent_status_encode(&status, &text);
+    assert_non_null(strstr(text.buf, "\"setAside\":\"aside-3: 0-1-9\""));
+    assert_int_equal(agent_status_decode(text.buf, text.len, NULL, &read, NULL), 0);
+    assert_memory_equal(&read.set_aside, &status.set_aside, sizeof(read.set_aside));
+    read.set_aside.sets[2][0] = '\0';
+    assert_false(agent_status_same(&read, &status));
+    assert_int_equal(agent_status_decode(earlier, strlen(earlier), NULL, &read, NULL), 0);
+    assert_string_equal(read.set_aside.sets[0], "aside-2: 0-1-8");
+    assert_string_equal(read.set_aside.sets[1], "");
+}
+
 static void test_last_words_are_read_as_values(void **unused)
 {
     static const struct {
@@ -329,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_problem_of_a_later_version_keeps_its_name),
         cmocka_unit_test(test_instance_config),
         cmocka_unit_test(test_accounts_hash),
+        cmocka_unit_test(sets_that_were_set_aside_are_told_newest_first),
         cmocka_unit_test(test_last_words_are_read_as_values),
         cmocka_unit_test(test_what_init_ends_for),
     };

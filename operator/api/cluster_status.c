@@ -63,15 +63,11 @@ static const char *const instance_phase_names[INSTANCE_PHASE_COUNT] = {
 };
 
 static const struct status_text instance_texts[] = {
-    STATUS_TEXT(cluster_instance, "name", name),
-    STATUS_TEXT(cluster_instance, "role", role),
-    STATUS_TEXT(cluster_instance, "flavour", flavour),
-    STATUS_TEXT(cluster_instance, "version", version),
-    STATUS_TEXT(cluster_instance, "node", node),
-    STATUS_TEXT(cluster_instance, "message", message),
-    STATUS_TEXT(cluster_instance, "errantTransactions", errant),
-    STATUS_TEXT(cluster_instance, "problem", problem),
-    STATUS_TEXT(cluster_instance, "setAside", set_aside),
+    STATUS_TEXT(cluster_instance, "name", name), STATUS_TEXT(cluster_instance, "role", role),
+    STATUS_TEXT(cluster_instance, "flavour", flavour), STATUS_TEXT(cluster_instance, "version", version),
+    STATUS_TEXT(cluster_instance, "node", node), STATUS_TEXT(cluster_instance, "message", message),
+    STATUS_TEXT(cluster_instance, "errantTransactions", errant), STATUS_TEXT(cluster_instance, "problem", problem),
+    STATUS_TEXT(cluster_instance, "setAside", set_aside.sets[0]), /* older ones: put_older_sets */
 };
 
 /* ---- encode ---- */
@@ -107,6 +103,17 @@ static void put_seed(json_t *json, const struct cluster_instance *instance)
     json_put(json, "seed", seed);
 }
 
+static void put_older_sets(json_t *json, const struct agent_set_asides *asides)
+{
+    status_put_positive(json, "setAsideMore", asides->more);
+    if (!*asides->sets[1])
+        return;
+    json_t *older = json_array();
+    for (int i = 1; i < AGENT_SET_ASIDES_MAX && *asides->sets[i]; i++)
+        json_array_append_new(older, json_string(asides->sets[i]));
+    json_put(json, "setAsideOlder", older);
+}
+
 static json_t *encode_instance(const struct cluster_instance *instance)
 {
     json_t *json = json_object();
@@ -117,6 +124,7 @@ static json_t *encode_instance(const struct cluster_instance *instance)
     status_put_texts(json, instance, instance_texts, ARRAY_LEN(instance_texts));
     if (instance->lag_known)
         json_put_int(json, "lagSeconds", instance->lag_ms / 1000);
+    put_older_sets(json, &instance->set_aside);
     put_seed(json, instance);
     return json;
 }
@@ -196,6 +204,15 @@ static void read_progress(const json_t *json, struct cluster_instance *ret)
     ret->seed_bytes_per_second = (uint64_t)MAX_OF(0, json_path_int(seed, "bytesPerSecond", 0));
 }
 
+static void read_older_sets(const json_t *json, struct agent_set_asides *ret)
+{
+    const json_t *older = json_object_get(json, "setAsideOlder");
+    ret->more = (uint32_t)status_clamp_int(json_path_int(json, "setAsideMore", 0));
+    for (size_t i = 0; i < json_array_size(older) && i + 1 < AGENT_SET_ASIDES_MAX; i++)
+        json_copy_text(
+            ret->sets[i + 1], sizeof(ret->sets[i + 1]), str_or_empty(json_string_value(json_array_get(older, i))));
+}
+
 static void read_instances(const json_t *array, struct cluster_status *ret)
 {
     size_t i;
@@ -209,6 +226,7 @@ static void read_instances(const json_t *array, struct cluster_status *ret)
         instance->phase = (enum instance_phase)json_name_index(
             instance_phase_names, INSTANCE_PHASE_COUNT, json_path_str(element, "phase", ""));
         status_read_texts(element, instance, instance_texts, ARRAY_LEN(instance_texts));
+        read_older_sets(element, &instance->set_aside);
         read_progress(element, instance);
     }
 }

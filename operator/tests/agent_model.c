@@ -625,7 +625,7 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     if (agent->volume_is_full)
         agent_status_add_problem(ret, AGENT_PROBLEM_VOLUME_FULL, "planted by the test");
     if (agent->set_aside > 0)
-        snprintf(ret->set_aside, sizeof(ret->set_aside), "planted: %u", agent->set_aside);
+        snprintf(ret->set_aside.sets[0], sizeof(ret->set_aside.sets[0]), "planted: %u", agent->set_aside);
     ret->now_ms = clock_realtime_ms();
     if (!runs)
         return;

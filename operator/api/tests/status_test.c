@@ -43,7 +43,8 @@ static void fill_failover(struct cluster_status *status)
         .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
     status->roles.acknowledgers = UINT64_C(1) << 63 | 5;
     status->roles.confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
-    snprintf(status->instances[1].set_aside, sizeof(status->instances[1].set_aside), "aside-1: 0-2-17");
+    status->instances[1].set_aside =
+        (struct agent_set_asides){.sets = {"aside-3: 0-2-19", "aside-2: 0-2-18", "aside-1: 0-2-17"}, .more = 4};
 }
 
 static void fill_replication(struct cluster_status *status)
@@ -168,7 +169,9 @@ static void round_trip(void **state)
     assert_true(again.roles.acknowledgers == status.roles.acknowledgers);
     assert_int_equal(json_path_int(json, "confirmed.selfFenceMs", -7), 4000);
     assert_memory_equal(&again.roles.confirmed, &status.roles.confirmed, sizeof(again.roles.confirmed));
-    assert_string_equal(again.instances[1].set_aside, "aside-1: 0-2-17");
+    assert_string_equal(again.instances[1].set_aside.sets[0], "aside-3: 0-2-19"); /* as earlier versions read it */
+    assert_memory_equal(
+        &again.instances[1].set_aside, &status.instances[1].set_aside, sizeof(again.instances[1].set_aside));
     assert_true(again.roles.initialized);
     assert_false(again.instances[0].lag_known);
     assert_int_equal(again.instances[1].lag_ms, 7000);
@@ -258,7 +261,9 @@ static void every_change_counts(void **state)
     CHANGED(b.next_action[0] = '\0');
     CHANGED(b.binding[0] = '\0');
     CHANGED(b.roles.loss_allowed = false);
-    CHANGED(b.instances[1].set_aside[0] = '\0');
+    CHANGED(b.instances[1].set_aside.sets[0][0] = '\0');
+    CHANGED(b.instances[1].set_aside.sets[2][0] = '\0');
+    CHANGED(b.instances[1].set_aside.more = 0);
     CHANGED(b.retained_volume_count = 0);
     CHANGED(b.instances[1].errant[0] = '\0');
     CHANGED(b.instances[1].problem[0] = '\0');

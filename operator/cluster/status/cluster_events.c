@@ -69,13 +69,25 @@ static void tell_of_seed(
             *before->seed_donor ? before->seed_donor : "the backup", now->message);
 }
 
+static bool names_set(const struct cluster_instance *instance, const char *set)
+{
+    for (int i = 0; instance && i < AGENT_SET_ASIDES_MAX; i++) {
+        if (str_eq(instance->set_aside.sets[i], set))
+            return true;
+    }
+    return false;
+}
+
 static void tell_of_set_aside(
     struct bulletin *bulletin, const struct cluster_instance *before, const struct cluster_instance *now)
 {
-    if (*now->set_aside && !(before && str_eq(before->set_aside, now->set_aside)))
-        tell(bulletin, EVENT_WARNING, "TransactionsSetAside",
-            "what %s had and the cluster may not have is kept on its volume, in .kube-mysql/set-aside/%s", now->name,
-            now->set_aside);
+    for (int i = 0; i < AGENT_SET_ASIDES_MAX; i++) {
+        const char *set = now->set_aside.sets[i];
+        if (*set && !names_set(before, set))
+            tell(bulletin, EVENT_WARNING, "TransactionsSetAside",
+                "what %s had and the cluster may not have is kept on its volume, in .kube-mysql/set-aside/%s",
+                now->name, set);
+    }
 }
 
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret)

@@ -15,7 +15,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
     const struct cluster_snapshot *snapshot, const struct cluster_status *status);
 
 #define CLUSTER_NEWS_MAX 5
-#define CLUSTER_MEMBER_NEWS_MAX (2 * (CLUSTER_REPLICAS_MAX + 1))
+#define CLUSTER_MEMBER_NEWS_MAX ((1 + AGENT_SET_ASIDES_MAX) * (CLUSTER_REPLICAS_MAX + 1))
 
 /* An Event to be. */
 struct cluster_news {
@@ -29,8 +29,8 @@ struct cluster_news {
 int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
     const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
 
-/* What a new status tells of members: a copy that begins, its end, its failure; transactions that were set aside. At
- * most one of each for a member, so ret has room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
+/* What a new status tells of members: a copy that begins, its end or its failure, at most one of them for a member; each
+ * set of transactions that was set aside. So ret has room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 /* Passwords that have changed, and that are in force: 0 to CLUSTER_ACCOUNT_NEWS_MAX. */

@@ -75,19 +75,30 @@ static bool is_seen(const struct cluster_snapshot *snapshot, const char *set_asi
     return false;
 }
 
-/* What lies on a volume lies there also while its agent is silent, or is `init`, which does not look. */
+/* Those that nobody has said that he knows. */
+static void leave_out_seen(const struct cluster_snapshot *snapshot, struct agent_set_asides *asides)
+{
+    struct agent_set_asides left = {.more = asides->more};
+    int count = 0;
+    for (int i = 0; i < AGENT_SET_ASIDES_MAX; i++) {
+        if (*asides->sets[i] && !is_seen(snapshot, asides->sets[i]))
+            memcpy(left.sets[count++], asides->sets[i], sizeof(left.sets[0]));
+    }
+    *asides = left;
+}
+
+/* What lies on a volume lies there also while its agent is silent, or is an `init` that has not looked. */
 static void report_set_aside(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct cluster_instance *instance)
 {
     const struct cluster_status *last = &snapshot->last;
     for (int i = 0; i < last->instance_count; i++) {
         if (strcmp(last->instances[i].name, instance->name) == 0)
-            memcpy(instance->set_aside, last->instances[i].set_aside, sizeof(instance->set_aside));
+            instance->set_aside = last->instances[i].set_aside;
     }
-    if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside)))
-        snprintf(instance->set_aside, sizeof(instance->set_aside), "%s", member->agent->set_aside);
-    if (is_seen(snapshot, instance->set_aside))
-        instance->set_aside[0] = '\0';
+    if (member_speaks(member) && !(member_is_seeding(member) && str_empty(member->agent->set_aside.sets[0])))
+        instance->set_aside = member->agent->set_aside;
+    leave_out_seen(snapshot, &instance->set_aside);
 }
 
 void cluster_report_replication(

@@ -283,12 +283,33 @@ static void a_replay_is_part_of_the_copy(void **state)
     told(0, EVENT_NORMAL, "CopyDone", "shop-mysql-1 has its data, from the backup");
 }
 
+static void each_set_is_told_once(void **state)
+{
+    UNUSED(state);
+    seed(&before, "", "");
+    seed(&now, "", "");
+    before.instances[0].set_aside = (struct agent_set_asides){.sets = {"aside-2: 0-1-17"}};
+    /* An earlier version had told only of the newest, or a new one came meanwhile. */
+    now.instances[0].set_aside =
+        (struct agent_set_asides){.sets = {"aside-3: 0-1-18", "aside-2: 0-1-17", "aside-1: 0-1-16"}, .more = 1};
+    assert_int_equal(tell_of_members(), 2);
+    told(0, EVENT_WARNING, "TransactionsSetAside",
+        "what shop-mysql-1 had and the cluster may not have is kept on its volume, in "
+        ".kube-mysql/set-aside/aside-3: 0-1-18");
+    told(1, EVENT_WARNING, "TransactionsSetAside",
+        "what shop-mysql-1 had and the cluster may not have is kept on its volume, in "
+        ".kube-mysql/set-aside/aside-1: 0-1-16");
+    before = now;
+    now.instances[0].set_aside = (struct agent_set_asides){.sets = {"aside-1: 0-1-16"}}; /* the others are known now */
+    assert_int_equal(tell_of_members(), 0);
+}
+
 static void what_is_set_aside_is_told_once(void **state)
 {
     UNUSED(state);
     seed(&before, "", "");
     seed(&now, "", "");
-    snprintf(now.instances[0].set_aside, sizeof(now.instances[0].set_aside), "2026-11-23T06-00-00Z-epoch8: 0-1001-17");
+    snprintf(now.instances[0].set_aside.sets[0], AGENT_SET_ASIDE_SIZE, "2026-11-23T06-00-00Z-epoch8: 0-1001-17");
     assert_int_equal(tell_of_members(), 1);
     told(0, EVENT_WARNING, "TransactionsSetAside",
         "what shop-mysql-1 had and the cluster may not have is kept on its volume, in "
@@ -298,13 +319,13 @@ static void what_is_set_aside_is_told_once(void **state)
     assert_int_equal(tell_of_members(), 0);
     /* Once more, and with news of its copy. */
     seed(&now, "Copying", "shop-mysql-0");
-    memset(now.instances[0].set_aside, 's', sizeof(now.instances[0].set_aside) - 1);
+    memset(now.instances[0].set_aside.sets[0], 's', AGENT_SET_ASIDE_SIZE - 1);
     assert_int_equal(tell_of_members(), 2);
     assert_string_equal(news[0].reason, "TransactionsSetAside");
     assert_true(strlen(news[0].message) < sizeof(news[0].message) - 1);
     assert_string_equal(news[1].reason, "CopyStarted");
     before = now;
-    now.instances[0].set_aside[0] = '\0';
+    now.instances[0].set_aside.sets[0][0] = '\0';
     assert_int_equal(tell_of_members(), 0);
 }
 
@@ -429,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup(a_copy_is_told_from_begin_to_end, set_up),
         cmocka_unit_test_setup(a_replay_is_part_of_the_copy, set_up),
         cmocka_unit_test_setup(what_is_set_aside_is_told_once, set_up),
+        cmocka_unit_test_setup(each_set_is_told_once, set_up),
         cmocka_unit_test_setup(another_donor_is_another_copy, set_up),
         cmocka_unit_test_setup(a_pod_that_goes_has_no_data, set_up),
         cmocka_unit_test_setup(each_spec_is_told, set_up),
