@@ -328,15 +328,14 @@ static void on_first_commit(void *arg, uint64_t epoch, const struct agent_moment
     on_change(keeper);
 }
 
-static void look_for_first(struct role_keeper *keeper, const struct role_result *result)
+static void note_opened(struct role_keeper *keeper, const struct role_result *result, int64_t now_ms)
 {
     struct instance_state *state = keeper->state;
 
     if (state->role.running != ROLE_ACTION_OPEN || !result->has_facts || result->facts.read_only ||
         !state->replication.read_only)
         return;
-    state->writes.first = (struct agent_moment){0};
-    state->writes.first_epoch = 0;
+    write_times_opened(state, keeper->job.epoch, now_ms - result->took_us / 1000, result->looked_ms);
     first_commit_look_for(
         keeper->first, &state->observed.version, keeper->job.epoch, result->facts.gtid_executed, result->looked_ms);
 }
@@ -357,7 +356,7 @@ static void on_result(void *arg, const struct role_result *result)
         if (result->dropped)
             catch_up_gap(&keeper->state->catch_up, now_ms);
         role_note_result(keeper->state, result);
-        look_for_first(keeper, result);
+        note_opened(keeper, result, now_ms);
         if (result->has_facts)
             take_facts(keeper, &result->facts, now_ms - result->took_us / 1000);
         if (role->running == ROLE_ACTION_OPEN)

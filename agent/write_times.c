@@ -37,13 +37,21 @@ static void note_open(
         (struct agent_moment){.at_ms = started_ms, .span_ms = is_closed_now ? now_ms - started_ms : PROBE_INTERVAL_MS};
 }
 
+/* That a receiver connects anew moves its place in the stream, too. Part of a transaction is none. */
+static bool has_received(const struct replication_facts *before, const struct replication_facts *facts)
+{
+    bool can_tell = position_is_whole(before->gtid_received) && position_is_whole(facts->gtid_received);
+
+    return facts->stream_position != before->stream_position &&
+        (!can_tell || !position_same(before->gtid_received, facts->gtid_received));
+}
+
 static void note_received(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
 {
     const struct replication_facts *before = &state->replication;
     int64_t since_ms = state->replication_ms, written_ms = facts->relay_written_ms;
 
-    if (!before->seen || !since_ms || !before->configured || !facts->configured ||
-        facts->stream_position == before->stream_position)
+    if (!before->seen || !since_ms || !before->configured || !facts->configured || !has_received(before, facts))
         return;
     if (written_ms >= since_ms && written_ms <= now_ms)
         state->writes.received =
@@ -59,12 +67,24 @@ void write_times_look(
     note_received(state, facts, now_ms);
 }
 
+void write_times_opened(struct instance_state *state, uint64_t epoch, int64_t started_ms, int64_t looked_ms)
+{
+    struct write_times *times = &state->writes;
+
+    times->opened = (struct agent_moment){.at_ms = started_ms, .span_ms = MAX_OF(0, looked_ms - started_ms)};
+    times->opened_epoch = epoch;
+    times->first = (struct agent_moment){0};
+    times->first_epoch = 0;
+}
+
 void write_times_fill(const struct instance_state *state, struct agent_status *ret)
 {
     const struct write_times *times = &state->writes;
 
     ret->took_writes = times->took;
     ret->event_received = times->received;
+    ret->opening = times->opened;
+    ret->opening_epoch = times->opened_epoch;
     ret->first_commit = times->first;
     ret->first_commit_epoch = times->first_epoch;
 }

@@ -347,7 +347,11 @@ struct agent_status {
     /* For how long writes waited when the primary changes (agent/write_times.h); of agents that do not tell not known.
      * Of one that is, or was, primary: the last sign that clients' writes were done here. */
     struct agent_moment took_writes;
-    struct agent_moment event_received; /* a replica: the last event from its source, whoever made it */
+    struct agent_moment event_received; /* a replica: the last transaction from its source, whoever made it */
+    /* Primary: when this process opened its server for clients' writes last, and under which epoch; epoch 0: it has
+     * not, or the agent does not tell. */
+    struct agent_moment opening;
+    uint64_t opening_epoch;
     /* Primary: the first commit that is not the agent's and had its acknowledgements, after it was opened under that
      * epoch. Epoch 0: there was none, or it was not looked for any more. */
     struct agent_moment first_commit;

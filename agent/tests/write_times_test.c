@@ -66,18 +66,23 @@ static void a_replica_receives_as_in_the_table(void **state)
         const char *name;
         bool seen, was_configured, is_configured;
         uint64_t position_before, position;
+        const char *received_before, *received;
         int64_t written_ms;
         int64_t at_ms, span_ms; /* 0: as it was */
     } rows[] = {
-        {"an event, and the file says when", true, true, true, 1, 2, NOW - 100, NOW - 100, 10},
-        {"just now", true, true, true, 1, 2, NOW - 3, NOW - 3, 3},
-        {"nothing came, whatever was written", true, true, true, 1, 1, NOW - 100, 0, 0},
-        {"an event, and the file is not known", true, true, true, 1, 2, 0, BEFORE, 500},
-        {"an event, and the file is older: of another one", true, true, true, 1, 2, BEFORE - 1, BEFORE, 500},
-        {"an event, and a file of the future", true, true, true, 1, 2, NOW + 5, BEFORE, 500},
-        {"the first look", false, true, true, 0, 2, NOW - 100, 0, 0},
-        {"it has begun to follow", true, false, true, 0, 2, NOW - 100, 0, 0},
-        {"it follows no more", true, true, false, 1, 0, NOW - 100, 0, 0},
+        {"an event, and the file says when", true, true, true, 1, 2, "0-1-7", "0-1-8", NOW - 100, NOW - 100, 10},
+        {"just now", true, true, true, 1, 2, "0-1-7", "0-1-8", NOW - 3, NOW - 3, 3},
+        {"nothing came, whatever was written", true, true, true, 1, 1, "0-1-7", "0-1-8", NOW - 100, 0, 0},
+        {"an event, and the file is not known", true, true, true, 1, 2, "0-1-7", "0-1-8", 0, BEFORE, 500},
+        {"an event, and the file is older: of another one", true, true, true, 1, 2, "0-1-7", "0-1-8", BEFORE - 1,
+            BEFORE, 500},
+        {"an event, and a file of the future", true, true, true, 1, 2, "0-1-7", "0-1-8", NOW + 5, BEFORE, 500},
+        {"the first look", false, true, true, 0, 2, "0-1-7", "0-1-8", NOW - 100, 0, 0},
+        {"it has begun to follow", true, false, true, 0, 2, "0-1-7", "0-1-8", NOW - 100, 0, 0},
+        {"it has connected anew", true, true, true, 1, 2, "0-1-7", "0-1-7", NOW - 100, 0, 0},
+        {"what it holds is not told", true, true, true, 1, 2, "0-1-7", POSITION_TOO_LONG, NOW - 100, NOW - 100, 10},
+        {"it was not told", true, true, true, 1, 2, POSITION_TOO_LONG, "0-1-7", NOW - 100, NOW - 100, 10},
+        {"it follows no more", true, true, false, 1, 0, "0-1-7", "0-1-8", NOW - 100, 0, 0},
     };
 
     UNUSED(state);
@@ -86,12 +91,14 @@ static void a_replica_receives_as_in_the_table(void **state)
             .replication = {.seen = rows[i].seen,
                 .read_only = true,
                 .configured = rows[i].was_configured,
-                .stream_position = rows[i].position_before},
+                .stream_position = rows[i].position_before,
+                .gtid_received = rows[i].received_before},
             .writes.received = {.at_ms = 7, .span_ms = 8}};
         const struct replication_facts facts = {.seen = true,
             .read_only = true,
             .configured = rows[i].is_configured,
             .stream_position = rows[i].position,
+            .gtid_received = rows[i].received,
             .relay_written_ms = rows[i].written_ms};
         write_times_look(&now, &facts, STARTED, NOW);
         int64_t at_ms = rows[i].at_ms ? rows[i].at_ms : 7, span_ms = rows[i].at_ms ? rows[i].span_ms : 8;
@@ -101,11 +108,28 @@ static void a_replica_receives_as_in_the_table(void **state)
     }
 }
 
+static void an_opening_is_told_with_its_epoch(void **state)
+{
+    struct instance_state now = {.writes = {.first = {5, 6}, .first_epoch = 3}};
+    struct agent_status status = {.epoch = 4};
+
+    UNUSED(state);
+    write_times_fill(&now, &status);
+    assert_int_equal(status.opening_epoch, 0);
+    write_times_opened(&now, 4, STARTED, NOW);
+    write_times_fill(&now, &status);
+    assert_int_equal(status.opening.at_ms, STARTED);
+    assert_int_equal(status.opening.span_ms, NOW - STARTED);
+    assert_int_equal(status.opening_epoch, 4);
+    assert_int_equal(status.first_commit_epoch, 0); /* of the opening before */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_primary_takes_writes_as_in_the_table),
         cmocka_unit_test(a_replica_receives_as_in_the_table),
+        cmocka_unit_test(an_opening_is_told_with_its_epoch),
     };
 
     return cmocka_run_group_tests_name("write_times", tests, NULL, NULL);

@@ -38,6 +38,8 @@ static struct agent_status full_status(void)
         .replication = {.caught_up = true},
         .took_writes = {5000, 500},
         .event_received = {5100, 10},
+        .opening = {5500, 9},
+        .opening_epoch = 4,
         .first_commit = {6000, 11},
         .first_commit_epoch = 4,
     };
@@ -69,6 +71,8 @@ static void test_status_round_trip(void **unused)
     assert_memory_equal(&read.took_writes, &status.took_writes, sizeof(status.took_writes));
     assert_memory_equal(&read.event_received, &status.event_received, sizeof(status.event_received));
     assert_memory_equal(&read.first_commit, &status.first_commit, sizeof(status.first_commit));
+    assert_memory_equal(&read.opening, &status.opening, sizeof(status.opening));
+    assert_int_equal(read.opening_epoch, 4);
 }
 
 /* The largest one that there is: both positions of POSITION_TEXT_MAX. */
