@@ -10,7 +10,8 @@
 static const char *const kind_names[CLUSTER_CHANGE_COUNT] = {[CLUSTER_CHANGE_UNKNOWN] = "",
     [CLUSTER_CHANGE_ELECTION] = "Election",
     [CLUSTER_CHANGE_SWITCHOVER] = "Switchover",
-    [CLUSTER_CHANGE_FAILOVER] = "Failover"};
+    [CLUSTER_CHANGE_FAILOVER] = "Failover",
+    [CLUSTER_CHANGE_OUTAGE] = "Outage"};
 
 static const struct status_text change_texts[] = {
     STATUS_TEXT(cluster_change, "from", from),
@@ -67,6 +68,38 @@ static void add_switchover(struct cluster_history *history, const struct cluster
     change->writes_blocked_ms = switchover->writes_blocked_ms;
 }
 
+static void add_outage(struct cluster_history *history, const struct cluster_outage *outage)
+{
+    struct cluster_change *change = add(history);
+    change->kind = CLUSTER_CHANGE_OUTAGE;
+    memcpy(change->from, outage->primary, sizeof(change->from));
+    memcpy(change->to, outage->primary, sizeof(change->to));
+    change->epoch = outage->epoch;
+    change->started_ms = outage->started_ms;
+    change->finished_ms = outage->finished_ms;
+    change->writes_blocked_ms = outage->writes_blocked_ms;
+}
+
+/* The last write of a failover that is given up is renewed by what its new primary wrote, and by nothing else. */
+static bool was_open_unseen(const struct cluster_transition *before, const struct cluster_transition *now)
+{
+    return before->failover && now->failover && !str_empty(before->to) && str_eq(before->to, now->from) &&
+        before->last_write_ms > 0 && now->last_write_ms > before->last_write_ms;
+}
+
+static void add_unseen(struct cluster_history *history, const struct cluster_transition *transition)
+{
+    struct cluster_change *change = add(history);
+    change->kind = CLUSTER_CHANGE_FAILOVER;
+    memcpy(change->from, transition->from, sizeof(change->from));
+    memcpy(change->to, transition->to, sizeof(change->to));
+    change->reason = transition->reason;
+    json_copy_text(change->evidence, sizeof(change->evidence), transition->evidence);
+    change->epoch = transition->epoch;
+    change->started_ms = transition->started_ms;
+    change->may_have_lost = !str_empty(transition->may_be_lost);
+}
+
 static void add_election(
     struct cluster_history *history, const char *from, const struct cluster_role_status *now, int64_t now_ms)
 {
@@ -87,6 +120,8 @@ static void complete(struct cluster_history *history, const struct cluster_role_
         latest->writes_blocked_ms = now->last_failover.writes_blocked_ms;
     else if (latest->kind == CLUSTER_CHANGE_SWITCHOVER && latest->finished_ms == now->last_switchover.finished_ms)
         latest->writes_blocked_ms = now->last_switchover.writes_blocked_ms;
+    else if (latest->kind == CLUSTER_CHANGE_OUTAGE && latest->finished_ms == now->last_outage.finished_ms)
+        latest->writes_blocked_ms = now->last_outage.writes_blocked_ms;
 }
 
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
@@ -100,6 +135,10 @@ void cluster_history_note(struct cluster_history *history, const struct cluster_
         add_failover(history, failover);
     else if (is_switchover(switchover) && switchover->finished_ms != before->last_switchover.finished_ms)
         add_switchover(history, switchover, now->epoch);
+    else if (was_open_unseen(&before->transition, &now->transition))
+        add_unseen(history, &before->transition);
+    else if (!str_empty(now->last_outage.primary) && now->last_outage.started_ms != before->last_outage.started_ms)
+        add_outage(history, &now->last_outage);
     else if (!is_changing && !str_empty(now->current_primary) && !str_eq(before->current_primary, now->current_primary))
         add_election(history, before->current_primary, now, now_ms);
     else
@@ -108,9 +147,20 @@ void cluster_history_note(struct cluster_history *history, const struct cluster_
 
 /* ---- JSON ---- */
 
-static bool is_opened_again(const struct cluster_change *change)
+static json_t *message_of(const struct cluster_change *change)
 {
-    return change->kind == CLUSTER_CHANGE_FAILOVER && !str_empty(change->to) && str_eq(change->from, change->to);
+    if (change->kind == CLUSTER_CHANGE_OUTAGE)
+        return json_sprintf("%s took no writes when an operator began to lead, and was opened again", change->to);
+    if (change->finished_ms == 0)
+        return json_sprintf("%s was opened, and lost before an operator saw it open", change->to);
+    return json_sprintf("%s was opened again: nobody else could take over", change->to);
+}
+
+static bool needs_words(const struct cluster_change *change)
+{
+    bool is_failover = change->kind == CLUSTER_CHANGE_FAILOVER && !str_empty(change->to);
+    return change->kind == CLUSTER_CHANGE_OUTAGE ||
+        (is_failover && (change->finished_ms == 0 || str_eq(change->from, change->to)));
 }
 
 /* The message follows from the other fields, so it is not read back. */
@@ -129,8 +179,8 @@ static json_t *encode_change(const struct cluster_change *change)
         json_put_int(json, "writesBlockedMs", change->writes_blocked_ms);
     if (change->may_have_lost)
         json_put_bool(json, "mayHaveLost", true);
-    if (is_opened_again(change))
-        json_put(json, "message", json_sprintf("%s was opened again: nobody else could take over", change->to));
+    if (needs_words(change))
+        json_put(json, "message", message_of(change));
     return json;
 }
 

@@ -21,18 +21,19 @@ enum cluster_change_kind {
     CLUSTER_CHANGE_ELECTION, /* the first primary, or one chosen where nobody was open */
     CLUSTER_CHANGE_SWITCHOVER,
     CLUSTER_CHANGE_FAILOVER,
+    CLUSTER_CHANGE_OUTAGE, /* none: the same primary was opened again after it had taken no writes (roles/outage.h) */
     CLUSTER_CHANGE_COUNT
 };
 
 struct cluster_change {
     enum cluster_change_kind kind;
     char from[DERIVED_NAME_SIZE]; /* pod; "" there was none */
-    char to[DERIVED_NAME_SIZE]; /* pod; the same as `from`: the lost one was opened again, which the JSON says in words */
+    char to[DERIVED_NAME_SIZE];   /* pod; the same as `from`: that one was opened again, which the JSON says in words */
     enum transition_reason reason;
     char evidence[160];        /* failover: what was seen of the loss, cut */
     int64_t epoch;             /* under which `to` was opened; 0: not known */
     int64_t started_ms;        /* wall clock; 0: not known */
-    int64_t finished_ms;       /* wall clock */
+    int64_t finished_ms;       /* wall clock; 0: nobody has seen it end */
     int64_t writes_blocked_ms; /* as of the change (cluster_role_status.h); -1: not known */
     bool may_have_lost;        /* failover.dataLoss: allow */
 };
@@ -42,7 +43,8 @@ struct cluster_history {
     struct cluster_change list[CLUSTER_HISTORY_MAX];
 };
 
-/* What ended between the two, if anything: it is added to *history, and the oldest makes room. For how long the latest
+/* What ended between the two, if anything: it is added to *history, and the oldest makes room. Also a failover that
+ * nobody has seen the end of: its new primary had been open when it was lost, by what members told then. For how long the latest
  * one held writes up may be completed later (write_gap.h). */
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms);

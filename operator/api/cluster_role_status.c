@@ -141,6 +141,21 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
     json_put(json, "lastFailover", value);
 }
 
+static void put_outage(json_t *json, const struct cluster_outage *outage)
+{
+    if (str_empty(outage->primary))
+        return;
+    json_t *value = json_object();
+    json_put_str(value, "primary", outage->primary);
+    status_put_positive(value, "epoch", outage->epoch);
+    status_put_time_ms(value, "startedAt", outage->started_ms);
+    status_put_time_ms(value, "finishedAt", outage->finished_ms);
+    if (outage->writes_blocked_ms >= 0)
+        json_put_int(value, "writesBlockedMs", outage->writes_blocked_ms);
+    write_gap_encode(&outage->gap, value);
+    json_put(json, "lastOutage", value);
+}
+
 static void put_acknowledgers(json_t *json, uint64_t acknowledgers)
 {
     if (acknowledgers == 0)
@@ -183,6 +198,7 @@ void cluster_role_status_encode(const struct cluster_role_status *roles, json_t 
     put_reigns(status, &roles->reigns);
     put_switchover(status, &roles->last_switchover);
     put_failover(status, &roles->last_failover);
+    put_outage(status, &roles->last_outage);
     put_acknowledgers(status, roles->acknowledgers);
     if (roles->loss_allowed)
         json_put_bool(status, "lossAllowed", true);
@@ -283,6 +299,16 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
     write_gap_decode(json, &ret->gap);
 }
 
+static void read_outage(const json_t *json, struct cluster_outage *ret)
+{
+    snprintf(ret->primary, sizeof(ret->primary), "%s", json_path_str(json, "primary", ""));
+    ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
+    ret->started_ms = status_read_time(json, "startedAt");
+    ret->finished_ms = status_read_time(json, "finishedAt");
+    ret->writes_blocked_ms = MAX_OF(-1, json_path_int(json, "writesBlockedMs", -1));
+    write_gap_decode(json, &ret->gap);
+}
+
 static uint64_t read_acknowledgers(const json_t *array)
 {
     uint64_t ret = 0;
@@ -319,6 +345,7 @@ void cluster_role_status_decode(const json_t *status, struct position_pool *posi
     read_doubt(transition, &ret->transition, &ret->reigns);
     read_switchover(json_object_get(status, "lastSwitchover"), &ret->last_switchover);
     read_failover(json_object_get(status, "lastFailover"), positions, &ret->last_failover);
+    read_outage(json_object_get(status, "lastOutage"), &ret->last_outage);
     ret->acknowledgers = read_acknowledgers(json_object_get(status, "acknowledgers"));
     ret->loss_allowed = json_path_bool(status, "lossAllowed", false);
     read_confirmed(json_object_get(status, "confirmed"), &ret->confirmed);
@@ -392,6 +419,12 @@ static bool failover_same(const struct cluster_failover *a, const struct cluster
         a->finished_ms == b->finished_ms && write_gap_same(&a->gap, &b->gap);
 }
 
+static bool outage_same(const struct cluster_outage *a, const struct cluster_outage *b)
+{
+    return str_eq(a->primary, b->primary) && a->started_ms == b->started_ms && a->finished_ms == b->finished_ms &&
+        write_gap_same(&a->gap, &b->gap);
+}
+
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b)
 {
     return a->epoch == b->epoch && str_eq(a->current_primary, b->current_primary) && a->initialized == b->initialized &&
@@ -401,5 +434,5 @@ bool cluster_role_status_same(const struct cluster_role_status *a, const struct 
         cluster_final_backup_same(&a->final_backup, &b->final_backup) &&
         cluster_transition_same(&a->transition, &b->transition) && cluster_reigns_same(&a->reigns, &b->reigns) &&
         switchover_same(&a->last_switchover, &b->last_switchover) &&
-        failover_same(&a->last_failover, &b->last_failover);
+        failover_same(&a->last_failover, &b->last_failover) && outage_same(&a->last_outage, &b->last_outage);
 }

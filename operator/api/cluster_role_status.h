@@ -38,7 +38,7 @@ struct cluster_transition {
     /* Failover out of another change: who was to be primary before `from`, latest first: "a-mysql-1,a-mysql-0". */
     char before[256];
     int64_t silent_ms; /* failover: from the last sign of life until the loss was certain */
-    /* Failover, once `to` is chosen: the last write that anybody told of (write_gap_times.h), by our wall clock, and how
+    /* Failover: the last write that anybody told of (write_gap_times.h), by our wall clock, and how
      * much later it may have been; 0: not known. */
     int64_t last_write_ms, last_write_span_ms;
     /* Failover only, for people: */
@@ -104,6 +104,17 @@ struct cluster_failover {
     char salvaged[256];    /* transactions that were taken over from the lost one's binary logs; "" none */
 };
 
+/* The last outage that ended with the same primary, and of which the operator that ended it had not seen the beginning
+ * (roles/outage.h). */
+struct cluster_outage {
+    char primary[DERIVED_NAME_SIZE]; /* pod; "" there was none */
+    int64_t epoch;                   /* under which it was opened */
+    int64_t started_ms;              /* wall clock: when an operator noticed that it was closed */
+    int64_t finished_ms;             /* wall clock: when it was open */
+    int64_t writes_blocked_ms;       /* for how long no commit of a client was done; -1: not known */
+    struct write_gap gap;
+};
+
 /* What an open primary has shown to be so, of what it was told (cluster_confirmed.h): elections rely on nothing
  * else. */
 struct cluster_confirmed {
@@ -123,6 +134,7 @@ struct cluster_role_status {
     struct cluster_reigns reigns; /* none: written by a version that had no reigns (reigns.h reads what is known) */
     struct cluster_switchover last_switchover;
     struct cluster_failover last_failover;
+    struct cluster_outage last_outage;
     /* Bit N: member N was told to acknowledge commits of the current primary. Only these may hold the only copy of a
      * commit beside it. */
     uint64_t acknowledgers;
@@ -140,7 +152,7 @@ struct cluster_role_status {
 void cluster_role_status_encode(const struct cluster_role_status *roles, json_t *status);
 /* Absent or malformed members get zero values. *ret is overwritten. Its positions are taken into the pool. */
 void cluster_role_status_decode(const json_t *status, struct position_pool *positions, struct cluster_role_status *ret);
-/* Of the durations of the last switchover and failover only those are compared that are completed later
+/* Of the durations of the last switchover, failover and outage only those are compared that are completed later
  * (write_gap.h). */
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b);
 

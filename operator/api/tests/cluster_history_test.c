@@ -84,6 +84,54 @@ static void a_first_primary_and_a_switchover_are_entries(void **state)
     assert_int_equal(history.list[1].writes_blocked_ms, -1);
 }
 
+/* a-1 was opened after all, and lost before anybody saw that: the write that gives it up tells of both. */
+static void a_failover_that_nobody_saw_end_is_an_entry(void **state)
+{
+    UNUSED(state);
+    struct cluster_history history = {.count = 0};
+    struct cluster_role_status chosen = led_by("a-1", 3), given_up = led_by("a-1", 4), open = given_up;
+    begin(&chosen, "a-0", "a-1", true);
+    chosen.transition.reason = TRANSITION_SERVER_DOWN;
+    chosen.transition.epoch = 3;
+    chosen.transition.started_ms = AT_MS;
+    chosen.transition.last_write_ms = AT_MS - 100;
+    begin(&given_up, "a-1", "", true);
+    begin(&open, "a-1", "", true);
+    given_up.transition.last_write_ms = AT_MS - 100;
+    open.transition.last_write_ms = AT_MS + 24000;
+    cluster_history_note(&history, &chosen, &given_up, AT_MS + 60000);
+    assert_int_equal(history.count, 0);
+    cluster_history_note(&history, &chosen, &open, AT_MS + 60000);
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.list[0].kind, CLUSTER_CHANGE_FAILOVER);
+    assert_string_equal(history.list[0].from, "a-0");
+    assert_string_equal(history.list[0].to, "a-1");
+    assert_int_equal(history.list[0].reason, TRANSITION_SERVER_DOWN);
+    assert_int_equal(history.list[0].epoch, 3);
+    assert_int_equal(history.list[0].finished_ms, 0);
+    assert_int_equal(history.list[0].writes_blocked_ms, -1);
+}
+
+static void an_outage_is_one_entry(void **state)
+{
+    UNUSED(state);
+    struct cluster_history history = {.count = 0};
+    struct cluster_role_status before = led_by("a-0", 3), over = before;
+    over.last_outage = (struct cluster_outage){"a-0", 3, AT_MS, AT_MS + 900, 60000, .gap = {0}};
+    cluster_history_note(&history, &before, &over, AT_MS + 900);
+    cluster_history_note(&history, &over, &over, AT_MS + 950);
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.list[0].kind, CLUSTER_CHANGE_OUTAGE);
+    assert_string_equal(history.list[0].from, "a-0");
+    assert_string_equal(history.list[0].to, "a-0");
+    assert_int_equal(history.list[0].writes_blocked_ms, 60000);
+    before = over;
+    over.last_outage.writes_blocked_ms = 60110;
+    cluster_history_note(&history, &before, &over, AT_MS + 1500);
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.list[0].writes_blocked_ms, 60110);
+}
+
 static void ten_stay_and_come_back(void **state)
 {
     UNUSED(state);
@@ -136,16 +184,21 @@ static void a_primary_that_was_opened_again_is_told_as_that(void **state)
     static const struct {
         enum cluster_change_kind kind;
         const char *from, *to, *message;
+        int64_t finished_ms;
     } cases[] = {
-        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-0", "a-0 was opened again: nobody else could take over"},
-        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", NULL},
-        {CLUSTER_CHANGE_FAILOVER, "", "", NULL},
-        {CLUSTER_CHANGE_ELECTION, "a-0", "a-0", NULL},
-        {CLUSTER_CHANGE_UNKNOWN, "a-0", "a-0", NULL},
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-0", "a-0 was opened again: nobody else could take over", AT_MS},
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", NULL, AT_MS},
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", "a-1 was opened, and lost before an operator saw it open", 0},
+        {CLUSTER_CHANGE_FAILOVER, "", "", NULL, AT_MS},
+        {CLUSTER_CHANGE_OUTAGE, "a-0", "a-0", "a-0 took no writes when an operator began to lead, and was opened again",
+            AT_MS},
+        {CLUSTER_CHANGE_ELECTION, "a-0", "a-0", NULL, AT_MS},
+        {CLUSTER_CHANGE_UNKNOWN, "a-0", "a-0", NULL, AT_MS},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct cluster_history history = {.count = 1}, read;
-        history.list[0] = (struct cluster_change){.kind = cases[i].kind, .writes_blocked_ms = -1};
+        history.list[0] = (struct cluster_change){
+            .kind = cases[i].kind, .finished_ms = cases[i].finished_ms, .writes_blocked_ms = -1};
         snprintf(history.list[0].from, sizeof(history.list[0].from), "%s", cases[i].from);
         snprintf(history.list[0].to, sizeof(history.list[0].to), "%s", cases[i].to);
         _cleanup_(json_decrefp) json_t *written = cluster_history_encode(&history);
@@ -163,6 +216,8 @@ int main(void)
         cmocka_unit_test(a_failover_is_one_entry),
         cmocka_unit_test(a_first_primary_and_a_switchover_are_entries),
         cmocka_unit_test(a_primary_that_was_opened_again_is_told_as_that),
+        cmocka_unit_test(a_failover_that_nobody_saw_end_is_an_entry),
+        cmocka_unit_test(an_outage_is_one_entry),
         cmocka_unit_test(ten_stay_and_come_back),
         cmocka_unit_test(an_earlier_version_knew_the_last_ones),
     };

@@ -41,6 +41,9 @@ static void fill_failover(struct cluster_status *status)
         .finished_ms = INT64_C(1767323045050), .detected_ms = 0, .decided_ms = 12, .fenced_ms = 25, .drained_ms = -1,
         .published_ms = 50, .writes_blocked_ms = 48, .gap = {40, 31, WRITE_GAP_UNTIL_FIRST_COMMIT, 8},
         .position = "0-1-99", .may_be_lost = "the last commits", .salvaged = "0-1-100"};
+    status->roles.last_outage =
+        (struct cluster_outage){"a-mysql-1", 11, INT64_C(1767323044000), INT64_C(1767323045123), 61000,
+            .gap = {.opened_ms = 60900, .uncertainty_ms = 31, .until = WRITE_GAP_UNTIL_FIRST_COMMIT, .route_ms = 100}};
     status->roles.acknowledgers = UINT64_C(1) << 63 | 5;
     status->roles.confirmed = (struct cluster_confirmed){true, 2, 7, "1f2e", 4000, 3};
     status->instances[1].set_aside =
@@ -167,6 +170,7 @@ static void round_trip(void **state)
     assert_null(json_path(json, "lastFailover.phases.openedMs"));
     assert_int_equal(json_path_int(json, "acknowledgers[1]", -7), 2);
     assert_true(again.roles.acknowledgers == status.roles.acknowledgers);
+    assert_memory_equal(&again.roles.last_outage, &status.roles.last_outage, sizeof(again.roles.last_outage));
     assert_int_equal(json_path_int(json, "confirmed.selfFenceMs", -7), 4000);
     assert_memory_equal(&again.roles.confirmed, &status.roles.confirmed, sizeof(again.roles.confirmed));
     assert_string_equal(again.instances[1].set_aside.sets[0], "aside-3: 0-2-19"); /* as earlier versions read it */
@@ -330,6 +334,8 @@ static void every_change_of_roles_counts(void **state)
     CHANGED(b.roles.reigns.list[0].floor_is_partial = false);
     CHANGED(b.roles.transition.silent_ms++);
     CHANGED(b.roles.transition.last_write_ms++);
+    CHANGED(b.roles.last_outage.started_ms++);
+    CHANGED(b.roles.last_outage.gap.route_ms++);
     CHANGED(b.roles.transition.last_write_span_ms++);
     CHANGED(b.roles.last_failover.gap.until = WRITE_GAP_UNTIL_OPENING);
     CHANGED(b.roles.last_failover.gap.route_ms++);

@@ -53,11 +53,14 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
         transition->silent_ms = from->silent_ms;
     snprintf(transition->from, sizeof(transition->from), "%s", lost);
     list_before(snapshot, transition);
-    /* Nobody was seen open since. */
-    if (cluster_transition_is_set(&before))
+    /* We saw nobody open since. */
+    if (cluster_transition_is_set(&before)) {
         write_gap_note_last_write(snapshot, &before);
+        write_gap_renew_last_write(snapshot, &before);
+    }
     transition->last_write_ms = before.last_write_ms;
     transition->last_write_span_ms = before.last_write_span_ms;
+    write_gap_note_last_write(snapshot, transition); /* whoever goes on with this may not hear of it */
     transition->reason = failure->reason;
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     transition->position = reigns_floor(reigns);
@@ -362,17 +365,23 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
     const struct failover_times *times = &snapshot->failover_times;
     int64_t told_ms = write_gap_last_write_ms(transition);
     int64_t base_ms = told_ms > 0 ? told_ms : transition->started_ms - transition->silent_ms;
+    const struct write_gap_change change = {.to = to,
+        .epoch = transition->epoch,
+        .started_ms = transition->started_ms,
+        .last_write = {.at_ms = transition->last_write_ms, .span_ms = transition->last_write_span_ms},
+        .seen_closed = times->chosen_ms > 0};
+    const struct write_gap_end told = write_gap_end(snapshot, &change);
     struct cluster_failover *done = &intent->roles.last_failover;
     *done = (struct cluster_failover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
-        .finished_ms = snapshot->now_ms,
+        .finished_ms = told.finished_ms,
         .detected_ms = since(base_ms, transition->started_ms),
         .decided_ms = since(base_ms, times->written_ms),
         .fenced_ms = since(base_ms, times->chosen_ms),
-        .drained_ms = since(base_ms, snapshot->now_ms),
+        .drained_ms = since(base_ms, told.finished_ms),
         .published_ms = since(base_ms, times->published_ms),
-        .writes_blocked_ms = since(base_ms, snapshot->now_ms),
-        .gap = write_gap_opened(snapshot, transition)};
+        .writes_blocked_ms = told.blocked_ms >= 0 ? told.blocked_ms : since(base_ms, told.finished_ms),
+        .gap = told.gap};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     if (str_eq(done->from, done->to)) /* chosen, given up and chosen again: in place of whom it was chosen first */

@@ -79,6 +79,7 @@ struct cluster_memory {
     int64_t stopped_since_ms[CLUSTER_ACKNOWLEDGERS_MAX];     /* by ordinal; monotonic, 0: it may acknowledge */
     int64_t unheard_since_ms[CLUSTER_REPLICAS_MAX + 1];      /* by ordinal; monotonic, 0: it is heard */
     struct failover_times failover_times;
+    struct outage_watch outage;
     char awaited_hash[17]; /* see cluster_snapshot.h */
     uint64_t awaited_lapses;
     char awaited_boot_id[40];

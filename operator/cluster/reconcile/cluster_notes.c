@@ -8,6 +8,7 @@
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_election.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/roles/outage.h"
 #include "operator/cluster/state/member_view.h"
 
 /* ---- orders ---- */
@@ -83,6 +84,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     cluster_memory_note_held(
         memory, transition->failover ? transition->epoch : 0, anybody_is_held(snapshot), monotonic_ms);
     note_times(memory, snapshot);
+    outage_look(snapshot, &memory->outage);
     if (snapshot->scale.effective > 0) /* the primary is ordered to open again */
         memory->closing_epoch = 0;
 }
@@ -143,6 +145,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
         member->unheard_ms = cluster_memory_unheard_ms(memory, member->ordinal, monotonic_ms);
     }
     snapshot->failover_times = memory->failover_times;
+    snapshot->outage = memory->outage;
     snapshot->awaited_hash = memory->awaited_hash;
     snapshot->awaited_position = memory->awaited_position;
     snapshot->awaited_lapses = memory->awaited_lapses;

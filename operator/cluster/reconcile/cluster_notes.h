@@ -15,7 +15,8 @@
 /* A failover that takes longer is told of. */
 #define CLUSTER_FAILOVER_REPORT_MS 2000
 
-/* The orders were given: which epochs members know; who is not heard; since when the old primary of a switchover is out
+/* The orders were given: which epochs members know; who is not heard; whether the primary was open when we began to
+ * lead; since when the old primary of a switchover is out
  * of service, the primary is not there, and a lost one hears less than all others. A primary that may open is not being
  * closed any more. */
 void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_snapshot *snapshot,

@@ -14,6 +14,7 @@
 #include "operator/cluster/failover/write_gap_times.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/roles/outage.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -109,12 +110,18 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
     const struct cluster_transition *transition = &snapshot->last.roles.transition;
     struct cluster_transition told = *transition;
     write_gap_note_last_write(snapshot, &told);
-    int64_t since_ms = told.last_write_ms > 0 ? write_gap_last_write_ms(&told) : snapshot->fenced_since_ms;
+    const struct write_gap_change change = {.to = cluster_member_named(snapshot, transition->to),
+        .epoch = transition->epoch,
+        .started_ms = transition->started_ms,
+        .last_write = {.at_ms = told.last_write_ms, .span_ms = told.last_write_span_ms},
+        .seen_closed = snapshot->fenced_since_ms > 0};
+    const struct write_gap_end end = write_gap_end(snapshot, &change);
+    int64_t fenced_ms = snapshot->fenced_since_ms > 0 ? MAX_OF(0, end.finished_ms - snapshot->fenced_since_ms) : 0;
     *done = (struct cluster_switchover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
-        .finished_ms = snapshot->now_ms,
-        .writes_blocked_ms = since_ms > 0 ? MAX_OF(0, snapshot->now_ms - since_ms) : 0,
-        .gap = write_gap_opened(snapshot, &told)};
+        .finished_ms = end.finished_ms,
+        .writes_blocked_ms = end.blocked_ms >= 0 ? end.blocked_ms : fenced_ms,
+        .gap = end.gap};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));
     done->reason = transition->reason;
@@ -419,6 +426,7 @@ static void stand(const struct cluster_snapshot *snapshot, bool roll_waits, stru
     }
     intent->roles.initialized |= open;
     if (open) {
+        outage_end(snapshot, primary, &intent->roles);
         write_gap_complete(snapshot, primary, &intent->roles);
         intent->roles.loss_allowed = snapshot->cluster.failover.allow_data_loss;
     }

@@ -100,6 +100,18 @@ struct failover_times {
     int64_t published_ms; /* the Service names it */
 };
 
+/* Whether the primary was open when this operator began to lead (roles/outage.h). */
+enum outage_state {
+    OUTAGE_NOT_KNOWN, /* it has not said yet */
+    OUTAGE_GOES_ON,
+    OUTAGE_NONE, /* it was open, or is not to be; or the outage has ended, or become a failover's */
+};
+struct outage_watch {
+    enum outage_state state;
+    int64_t noticed_ms;             /* wall clock */
+    struct agent_moment last_write; /* before that, by anybody's word (write_gap_times.h); at_ms 0: not known */
+};
+
 /* Of the cluster's deletion and its last backup (final_backup.h). */
 struct final_backup_facts {
     bool deleting, has_finalizer, skip, wanted;
@@ -133,6 +145,7 @@ struct cluster_snapshot {
     /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
     int64_t held_ms;
     struct failover_times failover_times;
+    struct outage_watch outage;
     /* What the primary had committed when it was first seen to go by the order of that hash, after so many lapses,
      * while its word on acknowledgements is not believed yet. */
     const char *awaited_hash, *awaited_position; /* NULL: not noted */

@@ -419,6 +419,18 @@ static void tell_of_switchover(
                 : "");
 }
 
+static void tell_of_outage(
+    struct bulletin *bulletin, const struct cluster_outage *before, const struct cluster_outage *now)
+{
+    char waited[64] = "";
+    if (str_empty(now->primary) || now->started_ms == before->started_ms)
+        return;
+    if (now->writes_blocked_ms >= 0)
+        snprintf(waited, sizeof(waited), "; no member took writes for %lld ms", (long long)now->writes_blocked_ms);
+    tell(bulletin, EVENT_WARNING, "OutageEnded",
+        "%s takes writes again, and took none when this operator began to lead%s", now->primary, waited);
+}
+
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX])
 {
@@ -427,6 +439,7 @@ int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cl
         tell_of_failover(&bulletin, snapshot, intent);
     else
         tell_of_switchover(&bulletin, snapshot, intent);
+    tell_of_outage(&bulletin, &snapshot->last.roles.last_outage, &intent->roles.last_outage);
     tell_of_restore(&bulletin, snapshot, intent);
     tell_of_in_place(&bulletin, snapshot, intent);
     if (intent->roles.semi_sync != snapshot->last.roles.semi_sync)

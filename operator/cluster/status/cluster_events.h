@@ -48,8 +48,9 @@ bool cluster_claim_news(const struct cluster_status *before, const struct cluste
 /* Commits that waited for acknowledgements do not wait any more. False: there is nothing to tell. Pure. */
 bool cluster_wait_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
-#define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 3)
-/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends. It
+#define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 4)
+/* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends, an
+ * outage that is over. It
  * is told once the status says so (cluster_events_tell): the snapshot has forgotten by then what this is made of.
  * Pure. */
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,

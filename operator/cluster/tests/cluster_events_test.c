@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "common/alloc.h"
+
 static const struct cluster_failover_spec never = {.enabled = true}, allow = {.enabled = true, .allow_data_loss = true};
 
 static struct cluster_status before, now;
@@ -222,6 +224,32 @@ static void the_longest(void **state)
     assert_int_equal(tell(&allow), CLUSTER_NEWS_MAX);
     for (int i = 0; i < CLUSTER_NEWS_MAX; i++)
         assert_true(strlen(news[i].message) < sizeof(news[i].message) - 1);
+}
+
+/* Once, when the status says so. */
+static void an_outage_is_told_when_it_is_over(void **state)
+{
+    struct cluster_snapshot *snapshot = xnew(struct cluster_snapshot);
+    struct cluster_news told_of[CLUSTER_INTENT_NEWS_MAX];
+    struct cluster_intent intent = {.roles = before.roles};
+
+    UNUSED(state);
+    snapshot->last = before;
+    assert_int_equal(cluster_intent_news(snapshot, &intent, told_of), 0);
+    intent.roles.last_outage =
+        (struct cluster_outage){.primary = "shop-mysql-0", .started_ms = 9, .writes_blocked_ms = 61000};
+    assert_int_equal(cluster_intent_news(snapshot, &intent, told_of), 1);
+    assert_string_equal(told_of[0].reason, "OutageEnded");
+    assert_string_equal(told_of[0].message,
+        "shop-mysql-0 takes writes again, and took none when this operator began to lead; "
+        "no member took writes for 61000 ms");
+    intent.roles.last_outage.writes_blocked_ms = -1;
+    assert_int_equal(cluster_intent_news(snapshot, &intent, told_of), 1);
+    assert_string_equal(
+        told_of[0].message, "shop-mysql-0 takes writes again, and took none when this operator began to lead");
+    snapshot->last.roles.last_outage = intent.roles.last_outage;
+    assert_int_equal(cluster_intent_news(snapshot, &intent, told_of), 0);
+    free(snapshot);
 }
 
 /* ---- members that get their data ---- */
@@ -449,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup(the_longest, set_up),
         cmocka_unit_test_setup(a_copy_is_told_from_begin_to_end, set_up),
         cmocka_unit_test_setup(a_replay_is_part_of_the_copy, set_up),
+        cmocka_unit_test_setup(an_outage_is_told_when_it_is_over, set_up),
         cmocka_unit_test_setup(what_is_set_aside_is_told_once, set_up),
         cmocka_unit_test_setup(each_set_is_told_once, set_up),
         cmocka_unit_test_setup(another_donor_is_another_copy, set_up),

@@ -67,6 +67,12 @@ static void put_told(json_t *json, const struct cluster_role_status *last, const
         json_put(json, "toldOfSwitchover", switchover);
     if (failover)
         json_put(json, "toldOfFailover", failover);
+    if (now->last_outage.started_ms != last->last_outage.started_ms) {
+        json_t *outage = json_build("{s:s, s:I}", "primary", now->last_outage.primary, "writesBlockedMs",
+            (json_int_t)now->last_outage.writes_blocked_ms);
+        write_gap_encode(&now->last_outage.gap, outage);
+        json_put(json, "toldOfOutage", outage);
+    }
 }
 
 /* "epoch 3 of shop-mysql-1 (2), floor 0-1-100, opened" */

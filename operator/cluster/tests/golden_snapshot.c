@@ -435,6 +435,16 @@ static void put_verdicts(struct golden *golden, const json_t *verdicts)
     }
 }
 
+static void put_outage(struct golden *golden, const json_t *outage)
+{
+    int64_t last_ms = json_path_int(outage, "lastWriteMs", 0);
+    if (!outage)
+        return;
+    golden->snapshot.outage = (struct outage_watch){.state = OUTAGE_GOES_ON,
+        .noticed_ms = GOLDEN_NOW_MS - json_path_int(outage, "noticedMs", 0),
+        .last_write = {last_ms > 0 ? GOLDEN_NOW_MS - last_ms : 0, json_path_int(outage, "lastWriteSpanMs", 0)}};
+}
+
 static void put_times(struct golden *golden, const json_t *observed)
 {
     size_t i;
@@ -449,6 +459,7 @@ static void put_times(struct golden *golden, const json_t *observed)
     golden->snapshot.seen_epoch = json_path_int(observed, "seenEpoch", 0);
     int64_t chosen_ms = json_path_int(observed, "since.chosenMs", 0);
     golden->snapshot.failover_times.chosen_ms = chosen_ms > 0 ? GOLDEN_NOW_MS - chosen_ms : 0;
+    put_outage(golden, json_object_get(observed, "outage"));
     for (int member = 0; member < golden->snapshot.member_count; member++) {
         char path[32];
         snprintf(path, sizeof(path), "silentMs.%d", member);

@@ -24,6 +24,8 @@
  *   awaited       [ordinals] of members whose agents nobody has tried to reach yet
  *   since         {"drainMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits for transactions, the old
  *                 primary takes no writes, a failover's next primary has been chosen
+ *   outage        {"noticedMs": N, "lastWriteMs": N, "lastWriteSpanMs": N}: the primary was not open when we began to
+ *                 lead; how long ago that was noticed, and the last write that was told of then
  *   before        {"spec": ..., "version": "...", "stored": false, "refused": SPEC}: by the status, members ran that
  *                 spec before a roll, and what it refused is "refused", or what is wanted
  *   secrets       {"userPassword": "secretMissing" | "keyMissing", "failed": true, "certificateDays": N}

@@ -82,12 +82,14 @@ static void the_last_write_is_as_in_the_table(void **state)
     }
 }
 
-/* Words that come later are of another primary, perhaps. */
-static void what_was_noted_stays(void **state)
+/* What the operator before had heard of the lost one, which is silent now, and what a survivor tells that was not heard
+ * then: the later one counts. Not where the one that is lost now is another one. */
+static void the_later_word_counts(void **state)
 {
     static struct cluster_snapshot snapshot;
     static struct agent_status agents[MEMBERS];
-    static const struct word words[MEMBERS] = {{5, 100, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}};
+    static const struct word words[MEMBERS] = {{-1, 0, 0, 0, 0}, {5, 0, 0, 24000, 10}, {.word_ms = 5}};
+    static const struct word more[MEMBERS] = {{-1, 0, 0, 0, 0}, {5, 0, 0, 24000, 10}, {5, 0, 0, 2995, 10}};
     struct cluster_transition transition = {
         .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = NOW - 4000, .last_write_span_ms = 100};
 
@@ -95,21 +97,119 @@ static void what_was_noted_stays(void **state)
     put_words(&snapshot, agents, words);
     write_gap_note_last_write(&snapshot, &transition);
     assert_int_equal(transition.last_write_ms, NOW - 4000);
-    assert_int_equal(write_gap_last_write_ms(&transition), NOW - 3950);
-    const struct write_gap gap = write_gap_opened(&snapshot, &transition);
-    assert_int_equal(gap.until, WRITE_GAP_UNTIL_OPENING);
-    assert_int_equal(gap.opened_ms, 3950);
-    assert_int_equal(gap.uncertainty_ms, 50 + WRITE_GAP_SLACK_MS);
+    put_words(&snapshot, agents, more);
+    write_gap_note_last_write(&snapshot, &transition);
+    assert_int_equal(transition.last_write_ms, NOW - 3000);
+    assert_int_equal(transition.last_write_span_ms, 10);
 }
 
-static void without_a_last_write_nothing_is_certain(void **state)
+static void what_was_noted_of_another_stays(void **state)
 {
-    static struct cluster_snapshot snapshot = {.now_ms = NOW};
-    const struct cluster_transition transition = {.from = "db-0", .failover = true, .started_ms = STARTED};
+    static struct cluster_snapshot snapshot;
+    static struct agent_status agents[MEMBERS];
+    static const struct word words[MEMBERS] = {{5, 100, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}};
+    struct cluster_transition transition = {
+        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = NOW - 4000, .last_write_span_ms = 100};
+    snprintf(transition.before, sizeof(transition.before), "db-2");
 
     UNUSED(state);
-    assert_int_equal(write_gap_last_write_ms(&transition), 0);
-    assert_int_equal(write_gap_opened(&snapshot, &transition).until, WRITE_GAP_UNTIL_UNKNOWN);
+    put_words(&snapshot, agents, words);
+    write_gap_note_last_write(&snapshot, &transition);
+    assert_int_equal(transition.last_write_ms, NOW - 4000);
+    assert_int_equal(write_gap_last_write_ms(&transition), NOW - 3950);
+}
+
+/* The failover from db-0 to db-1 is given up, as db-1 is lost. The last write on db-0 was 4 s ago. */
+static void the_next_one_may_have_been_open_unseen_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t applied_epoch, opening_epoch;
+        struct word words[MEMBERS];
+        int64_t ago_ms, span_ms;
+    } rows[] = {
+        {"nothing shows it", 4, 4, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 100, 10}}, 4000, 100},
+        {"a heartbeat of it", 5, 4, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 1000, 10}}, 1005, 10},
+        {"its opening", 4, 5, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 705, 500},
+        {"it took writes", 4, 4, {{5, 3990, 500, 0, 0}, {5, 100, 500, 0, 0}, {.word_ms = 5}}, 105, 105},
+        {"it has been silent since", 5, 4, {{5, 3990, 500, 0, 0}, {2000, 100, 500, 0, 0}, {.word_ms = 5}}, 2100, 500},
+        {"and nobody tells more", 5, 5, {{5, 3990, 500, 0, 0}, {.word_ms = 5}, {5, 0, 0, 9000, 10}}, 3995, 500},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static struct cluster_snapshot snapshot;
+        static struct agent_status agents[MEMBERS];
+        struct cluster_transition transition = {.from = "db-0",
+            .to = "db-1",
+            .failover = true,
+            .epoch = 5,
+            .started_ms = STARTED,
+            .last_write_ms = NOW - 4000,
+            .last_write_span_ms = 100};
+        put_words(&snapshot, agents, rows[i].words);
+        agents[1].opening_epoch = rows[i].opening_epoch;
+        agents[2].replication.applied_epoch = rows[i].applied_epoch;
+        write_gap_renew_last_write(&snapshot, &transition);
+        if (transition.last_write_ms != NOW - rows[i].ago_ms || transition.last_write_span_ms != rows[i].span_ms)
+            fail_msg("%s: %lld ms before, + %lld", rows[i].name, (long long)(NOW - transition.last_write_ms),
+                (long long)transition.last_write_span_ms);
+    }
+}
+
+/* db-1 is open, under epoch 5; the change began 76 s ago. Times are ages; 0: not told. */
+static void the_end_is_when_it_was_opened_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t last_ms, last_span_ms;
+        uint64_t opening_epoch;
+        int64_t opening_ms, opening_span_ms;
+        int64_t first_ms, first_span_ms;
+        bool seen_closed;
+        int64_t finished_ms; /* age */
+        int64_t blocked_ms, opened_ms, uncertainty_ms;
+        enum write_gap_until until;
+    } rows[] = {
+        {"we saw it closed before", 77000, 10, 0, 0, 0, 0, 0, true, 0, 76995, 76995, 25, WRITE_GAP_UNTIL_OPENING},
+        {"its agent tells, too", 77000, 10, 5, 12, 8, 0, 0, true, 4, 76991, 76991, 25, WRITE_GAP_UNTIL_OPENING},
+        {"of another epoch", 77000, 10, 4, 9000, 8, 0, 0, true, 0, 76995, 76995, 25, WRITE_GAP_UNTIL_OPENING},
+        {"another operator had opened it", 77000, 10, 5, 24008, 8, 0, 0, false, 24000, 52995, 52995, 25,
+            WRITE_GAP_UNTIL_OPENING},
+        {"and the first commit is told", 77000, 10, 5, 24008, 8, 23900, 20, false, 24000, 53105, 52995, 35,
+            WRITE_GAP_UNTIL_FIRST_COMMIT},
+        {"its agent was restarted, and so tells nothing", 77000, 10, 0, 0, 0, 0, 0, false, 38000, 38995, 38995, 38025,
+            WRITE_GAP_UNTIL_OPENING},
+        {"an agent that tells the first commit only", 77000, 10, 0, 0, 0, 24000, 20, false, 49990, 53005, 27005, 35,
+            WRITE_GAP_UNTIL_FIRST_COMMIT},
+        {"an opening that is told as before the change", 77000, 10, 5, 80000, 8, 0, 0, false, 76000, 995, 995, 25,
+            WRITE_GAP_UNTIL_OPENING},
+        {"the last write is not known", 0, 0, 0, 0, 0, 0, 0, false, 0, -1, 0, 0, WRITE_GAP_UNTIL_UNKNOWN},
+        {"nor when we saw it closed", 0, 0, 0, 0, 0, 0, 0, true, 0, -1, 0, 0, WRITE_GAP_UNTIL_UNKNOWN},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static struct cluster_snapshot snapshot = {.now_ms = NOW};
+        const struct agent_status agent = {.clock_ms = 500000,
+            .opening = {rows[i].opening_ms ? 500000 - rows[i].opening_ms : 0, rows[i].opening_span_ms},
+            .opening_epoch = rows[i].opening_epoch,
+            .first_commit = {rows[i].first_ms ? 500000 - rows[i].first_ms : 0, rows[i].first_span_ms},
+            .first_commit_epoch = rows[i].first_ms ? 5 : 0};
+        const struct cluster_member to = {.name = "db-1", .agent = &agent, .silent_ms = 0};
+        const struct write_gap_change change = {.to = &to,
+            .epoch = 5,
+            .started_ms = NOW - 76000,
+            .last_write = {rows[i].last_ms ? NOW - rows[i].last_ms : 0, rows[i].last_span_ms},
+            .seen_closed = rows[i].seen_closed};
+        const struct write_gap_end end = write_gap_end(&snapshot, &change);
+        if (end.finished_ms != NOW - rows[i].finished_ms || end.blocked_ms != rows[i].blocked_ms ||
+            end.gap.opened_ms != rows[i].opened_ms || end.gap.uncertainty_ms != rows[i].uncertainty_ms ||
+            end.gap.until != rows[i].until)
+            fail_msg("%s: %lld ms ago, after %lld ms, %lld until the opening, ± %lld", rows[i].name,
+                (long long)(NOW - end.finished_ms), (long long)end.blocked_ms, (long long)end.gap.opened_ms,
+                (long long)end.gap.uncertainty_ms);
+    }
 }
 
 /* The failover to db-1 ended 100 ms ago, 300 ms after the last write. */
@@ -187,8 +287,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_write_is_as_in_the_table),
-        cmocka_unit_test(what_was_noted_stays),
-        cmocka_unit_test(without_a_last_write_nothing_is_certain),
+        cmocka_unit_test(the_later_word_counts),
+        cmocka_unit_test(what_was_noted_of_another_stays),
+        cmocka_unit_test(the_next_one_may_have_been_open_unseen_as_in_the_table),
+        cmocka_unit_test(the_end_is_when_it_was_opened_as_in_the_table),
         cmocka_unit_test(the_first_commit_completes_it_as_in_the_table),
         cmocka_unit_test(a_switchover_is_completed_too),
     };
