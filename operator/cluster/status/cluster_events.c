@@ -405,8 +405,8 @@ static void tell_of_switchover(
         tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
             now->to, transition_reason_name(now->reason), (long long)now->epoch);
     else if (was_set && !is_set && intent->roles.epoch == snapshot->last.roles.epoch)
-        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary; writes waited for %lld ms", before->to,
-            (long long)intent->roles.last_switchover.writes_blocked_ms);
+        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary in place of %s; no member took writes for %lld ms",
+            before->to, before->from, (long long)intent->roles.last_switchover.writes_blocked_ms);
     else if (was_set && !is_set)
         tell(bulletin, EVENT_WARNING, "SwitchoverUndone",
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
