@@ -93,8 +93,22 @@ for bad in '{"replicas":-1}' '{"ports":[{"port":0}]}' '{"ports":[{"port":1},{"po
   if kn patch $web web --type=merge -p "{\"spec\":$bad}" > /dev/null 2>&1; then fail "the API server takes $bad"; fi
 done
 
+say "a namespace that enforces restricted: refused pods are told, and a security context lets them in"
+k label namespace "$NS" pod-security.kubernetes.io/enforce=restricted > /dev/null
+kn apply -f - > /dev/null << YAML
+apiVersion: kubemysql.dev/v1alpha1
+kind: App
+metadata: {name: strict}
+spec: {image: "registry.local/web:1"}
+YAML
+wait_until 20 "condition" condition_says $web strict Stalled 'violates PodSecurity'
+expect_eq "Ready" "$(condition $web strict Ready)" False
+kn patch $web strict --type=merge -p '{"spec":{"securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"runAsNonRoot":true,"runAsUser":1000,"seccompProfile":{"type":"RuntimeDefault"}}}}' > /dev/null
+kn wait $web/strict --for=condition=Ready --timeout=55s > /dev/null
+expect_eq "Stalled" "$(condition $web strict Stalled)" False
+
 say "all goes with it"
-kn delete $web web taken --timeout=30s > /dev/null
+kn delete $web web taken strict --timeout=30s > /dev/null
 wait_until 60 "the Deployment is gone" gone deployment web
 wait_until 30 "the Service is gone" gone service web
 exists service taken > /dev/null
