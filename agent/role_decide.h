@@ -55,7 +55,7 @@ void role_note_lapse(struct instance_state *state, const struct replication_fact
  * COPY_AGAIN_BLOCKED_MS: what is open by name alone loses nothing by it, and would wait for the rest of these minutes
  * for the member that would acknowledge. Who connects meanwhile can read. */
 #define COPY_PATIENCE_MS 2000
-#define COPY_AGAIN_BLOCKED_MS 60000
+#define COPY_AGAIN_BLOCKED_MS 10000
 #define COPY_STAGE_MS 3000
 /* After that our source has heard several times that our volume is short of room, and no longer counts us among those
  * that have some. */

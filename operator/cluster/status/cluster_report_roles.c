@@ -218,7 +218,7 @@ static void say_when_it_closes(const struct cluster_snapshot *snapshot, char *ou
     clock_format_rfc3339(snapshot->now_ms + rest_ms, when);
     snprintf(out, size,
         "; the copy that %s makes of it may wait for them, too, and the primary, which was closed for one not long ago, is "
-        "not closed again before %s, unless no commit gets through for a minute",
+        "not closed again before %s, unless no commit gets through for ten seconds",
         receiver->name, when);
 }
 
