@@ -185,18 +185,47 @@ static const struct cluster_member *wished_despite_mark(const struct cluster_sna
     return NULL;
 }
 
-/* A wish decides between equals and between different histories of the latest reign; it does not throw away what others
- * hold beyond it. */
+/* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. What
+ * was acknowledged in it is on others alone then, unless they dropped it when their pods were made anew. */
+static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest)
+{
+    int lacking = 0;
+    bool all_are_proof = true;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!is_asked(snapshot, member))
+            continue;
+        if (!holds_trusted_data(member))
+            lacking++;
+        else if (member->agent->opened_epoch >= latest)
+            return false;
+        else
+            all_are_proof = all_are_proof && member->agent->replication.caught_up;
+    }
+    return latest > 0 && (lacking > 1 || (lacking == 1 && !all_are_proof));
+}
+
+/* A wish decides between equals and between different histories of the latest reign, and where nobody can tell what was
+ * acknowledged; it does not throw away what others hold beyond it. */
 static const struct cluster_member *first_with_data(const struct cluster_snapshot *snapshot, char *why, size_t size)
 {
     const struct cluster_member *wish = wished(snapshot);
     uint64_t latest = find_latest_reign(snapshot);
     const struct cluster_member *found = most_advanced(snapshot, latest, why, size);
-    if (!wish || !holds_trusted_data(wish) || (found && compare(wish, found) != GTID_EQUAL) ||
-        is_of_earlier_reign(wish, latest))
-        return found;
-    *why = '\0';
-    return wish;
+    bool by_wish = wish && holds_trusted_data(wish) && !is_of_earlier_reign(wish, latest) &&
+        (!found || compare(wish, found) == GTID_EQUAL);
+    if (by_wish) {
+        *why = '\0';
+        return wish;
+    }
+    if (found && is_in_doubt(snapshot, latest)) {
+        snprintf(why, size,
+            "nothing: the data of the last primary is gone, and %s holds most, but may have dropped what it had "
+            "acknowledged; spec.replication.primary must say whose is to be kept",
+            found->name);
+        return NULL;
+    }
+    return found;
 }
 
 const struct cluster_member *election_first(const struct cluster_snapshot *snapshot, char *why, size_t size)
