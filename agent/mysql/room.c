@@ -3,6 +3,7 @@
 
 #include "agent/mysql/room.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "common/alloc.h"
@@ -17,6 +18,9 @@ bool room_is_lacking(const struct error *err)
     return err->code == ER_TOO_MANY_CONNECTIONS;
 }
 
+/* Of this process: the limit is changed by one thread at a time, and is what it was when that one is done with it. */
+static pthread_mutex_t limit_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static struct session *raise_and_open(
     struct session *inside, const struct session_options *options, int more, struct error *err)
 {
@@ -25,7 +29,7 @@ static struct session *raise_and_open(
     return session_exec(inside, sql, err) < 0 ? NULL : session_open(options, err);
 }
 
-struct session *room_open(struct session *inside, const struct session_options *options, struct error *err)
+static struct session *open_within(struct session *inside, const struct session_options *options, struct error *err)
 {
     struct error failure = ERROR_INIT, left = ERROR_INIT;
     struct session *session = NULL;
@@ -42,6 +46,15 @@ struct session *room_open(struct session *inside, const struct session_options *
         log_warn("max_connections could not be set back", LOG_ERR(&left));
     if (!session && err)
         *err = failure;
+    return session;
+}
+
+struct session *room_open(struct session *inside, const struct session_options *options, struct error *err)
+{
+    pthread_mutex_lock(&limit_lock);
+    struct session *session = open_within(inside, options, err);
+
+    pthread_mutex_unlock(&limit_lock);
     return session;
 }
 
@@ -94,14 +107,11 @@ static bool is_lacking(const struct replication_facts *facts)
         facts->semi_sync_clients < MAX_OF(facts->semi_sync_acks, 1U);
 }
 
-void replica_room_tend(struct session *session, const struct replication_facts *facts, struct replica_room *room)
+static void tend(struct session *session, bool lacking, struct replica_room *room)
 {
     struct usage usage = {.used = 0};
     struct error err = ERROR_INIT;
-    bool lacking = is_lacking(facts);
 
-    if (!lacking && room->allowed == 0)
-        return;
     if (session_query(session, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", take_used, &usage, &err) < 0 ||
         session_query(session, "SELECT @@global.max_connections", take_limit, &usage, &err) < 0 || usage.limit == 0)
         return;
@@ -118,4 +128,15 @@ void replica_room_tend(struct session *session, const struct replication_facts *
     log_info(lacking ? "commits wait, and clients have every connection: there are more, for a replica"
                      : "max_connections is set back",
         LOG_INT("connections", usage.used), LOG_INT("max_connections", limit));
+}
+
+void replica_room_tend(struct session *session, const struct replication_facts *facts, struct replica_room *room)
+{
+    bool lacking = is_lacking(facts);
+
+    /* While another thread makes room for itself, what is read here is its limit. */
+    if ((!lacking && room->allowed == 0) || pthread_mutex_trylock(&limit_lock) != 0)
+        return;
+    tend(session, lacking, room);
+    pthread_mutex_unlock(&limit_lock);
 }
