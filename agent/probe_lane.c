@@ -23,7 +23,6 @@ struct probe_lane {
     bool busy; /* loop thread */
     /* From submit to done these belong to the thread. */
     struct session *session;
-    struct replica_room room;
     struct session *old_sentinel;
     bool with_status;
     bool want_sentinel;
@@ -82,7 +81,6 @@ static int look(struct probe_lane *lane, struct error *err)
     if (lane->beat_late &&
         replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
         return -1;
-    replica_room_tend(lane->session, &result->replication, &lane->room);
     if (lane->admit)
         result->admitted = room_open(lane->session, &lane->admitted, NULL);
     if (lane->want_sentinel)

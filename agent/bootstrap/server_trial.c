@@ -4,7 +4,6 @@
 #include "agent/bootstrap/server_trial.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include "agent/bootstrap/data_growth.h"
 #include "agent/bootstrap/datadir.h"
@@ -24,6 +23,7 @@
 #define TEXT_MAX ((size_t)(MYCNF_MAX + 32 * KM_KIB))
 #define CUT_SHOWN 100
 #define OPTIONS_SHOWN 100
+#define ER_ACCOUNT_IS_LOCKED 3118
 
 struct trial {
     const struct agent_paths *paths;
@@ -83,23 +83,6 @@ static int write_rows(struct session *session, struct error *err)
     return 0;
 }
 
-/* MariaDB names the table alone ("Table is read only"). */
-static void add_cause(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    struct error *err = arg;
-
-    if (count == 1 && values[0] && strtol(values[0], NULL, 10) > 0 && !strstr(err->message, names[0]))
-        error_prefix(err, "%s is %s", names[0], values[0]);
-}
-
-static void name_cause(struct session *session, struct error *err)
-{
-    struct error ignored = ERROR_INIT; /* what it said is told in any case */
-
-    if (session_query(session, "SELECT @@innodb_force_recovery AS innodb_force_recovery", add_cause, err, &ignored) < 0)
-        log_debug("the cause is not known", LOG_STR("error", ignored.message));
-}
-
 /* It answers: whether it takes rows is in write_failure then. */
 static bool answers(struct trial *trial)
 {
@@ -113,12 +96,16 @@ static bool answers(struct trial *trial)
     struct session *session = fs_exists(options.socket) ? session_open(&options, &err) : NULL;
     bool yes = session && session_exec(session, "SELECT 1", &err) == 0;
 
+    /* It listens only when it is done with the init-file, which lets us in: that could not write. */
+    if (!session && (err.kind == ERROR_UNAUTHORIZED || err.code == ER_ACCOUNT_IS_LOCKED)) {
+        trial->write_failure = err;
+        return true;
+    }
+
     if (yes && write_rows(session, &err) < 0) {
         yes = err.kind == ERROR_DATABASE; /* else it was too slow, or lost: asked again */
-        if (yes) {
-            name_cause(session, &err);
+        if (yes)
             trial->write_failure = err;
-        }
     }
     session_close(session);
     return yes;
@@ -194,12 +181,21 @@ static int report(const struct trial *trial, const struct subprocess_result *res
     return blame(trial, result->timed_out ? ERROR_TIMEOUT : ERROR_INVALID, "does not start", all, cut, err);
 }
 
-/* It ran until it was ended here: what it said at its start is to blame, if its error names no option. */
+/* Servers name the table alone ("Table is read only"), or whom they do not let in. */
 static int report_no_rows(
     const struct trial *trial, const struct strbuf *said, const struct strbuf *cut, struct error *err)
 {
+    _cleanup_(strbuf_release) struct strbuf mycnf;
+    char cause[48] = "", all[ERROR_MESSAGE_MAX];
+    uint64_t level;
+
     log_error("the server takes no rows", LOG_STR("said", str_or_empty(said->buf)));
-    return blame(trial, ERROR_INVALID, "starts, but takes no rows", trial->write_failure.message, cut, err);
+    strbuf_init(&mycnf, TEXT_MAX);
+    if (fs_read_file(trial->paths->config_mycnf, &mycnf, NULL) == 0 &&
+        run_mycnf_number(mycnf.buf, "innodb_force_recovery", &level) && level > 0)
+        snprintf(cause, sizeof(cause), "innodb_force_recovery is %llu: ", (unsigned long long)level);
+    snprintf(all, sizeof(all), "%s%.400s", cause, trial->write_failure.message);
+    return blame(trial, ERROR_INVALID, "starts, but takes no rows", all, cut, err);
 }
 
 static int make_scratch_data(const struct trial *trial, const struct strbuf *cut, struct error *err)
