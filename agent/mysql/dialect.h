@@ -75,7 +75,7 @@ struct dialect {
     const char *root_grants; /* what root@'%' may do: all but to write while the server is read-only */
     const char *root_revoke; /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
     const char *monitor_grants;
-    const char *replication_grants; /* CONNECTION ADMIN: a replica gets in where clients have every connection (room.h) */
+    const char *replication_grants; /* CONNECTION ADMIN: a replica gets in where clients have every connection */
     const char *binlog_expiry; /* my.cnf line: three days */
     const char *reload_tls;    /* makes the server read its certificates again, NULL: it cannot */
     const struct replication_terms *replication;

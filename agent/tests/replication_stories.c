@@ -489,10 +489,8 @@ static pid_t begin_insert(struct replication_rig *rig, unsigned number)
     if (pid > 0)
         return pid;
     setpgid(0, 0);
-    /* Every tenth is root: those take the connection that servers keep for administrators. */
     for (int tries = 0; !is_in && tries < 1000; tries++) {
-        is_in = number % 10 == 9 ? member_sql(rig, 0, sql, NULL)
-                                 : agent_rig_sql(rig->members[0].rig, "app", "pw-user'\\", sql, NULL);
+        is_in = agent_rig_sql(rig->members[0].rig, "app", "pw-user'\\", sql, NULL);
         usleep(2000000);
     }
     _exit(0);
