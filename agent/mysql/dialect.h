@@ -76,8 +76,8 @@ struct dialect {
     const char *root_revoke; /* taken from root@'%' if an earlier hand gave it; NULL: nothing */
     const char *monitor_grants;
     const char *replication_grants; /* CONNECTION ADMIN: a replica gets in where clients have every connection */
-    const char *binlog_expiry; /* my.cnf line: three days */
-    const char *reload_tls;    /* makes the server read its certificates again, NULL: it cannot */
+    const char *binlog_expiry;      /* my.cnf line: three days */
+    const char *reload_tls;         /* makes the server read its certificates again, NULL: it cannot */
     const struct replication_terms *replication;
 };
 

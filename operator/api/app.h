@@ -20,7 +20,7 @@ struct app {
     json_t *document;
     const char *ns, *name;
     int64_t replicas;
-    const char *image;                      /* never NULL after a successful parse */
+    const char *image;                                         /* never NULL after a successful parse */
     const json_t *resources, *security_context, *envs, *ports; /* NULL: none */
 };
 
