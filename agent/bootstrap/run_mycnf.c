@@ -60,15 +60,18 @@ static const char *value_of(const char *line, const char *end, const char *name)
     return at < end && *at == '=' ? at + 1 : NULL;
 }
 
-static bool mentions(const char *text, const char *name)
+/* The last value that the text sets it to, up to the end of the line; NULL: it does not set it. */
+static const char *last_value_of(const char *text, const char *name)
 {
+    const char *found = NULL;
+
     for (const char *line = text; *line;) {
         const char *end = line + strcspn(line, "\n");
-        if (value_of(line, end, name))
-            return true;
+        const char *value = value_of(line, end, name);
+        found = value ? value : found;
         line = *end ? end + 1 : end;
     }
-    return false;
+    return found;
 }
 
 /* The ConfigMap has a pool where the configuration sets a limit of memory. It has none where the namespace's LimitRange
@@ -76,10 +79,10 @@ static bool mentions(const char *text, const char *name)
 static void add_pool(const struct run_mycnf_input *input, struct strbuf *out)
 {
     int64_t bytes = buffer_pool_bytes((int64_t)MIN_OF(input->memory_max_bytes, (uint64_t)INT64_MAX));
+    bool is_set = last_value_of(input->mycnf, "innodb_buffer_pool_size") ||
+        last_value_of(input->mycnf, "innodb_dedicated_server");
 
-    bool is_said =
-        mentions(input->mycnf, "innodb_buffer_pool_size") || mentions(input->mycnf, "innodb_dedicated_server");
-    if (bytes > 0 && !is_said)
+    if (bytes > 0 && !is_set)
         strbuf_addf(out, "innodb_buffer_pool_size = %lld\n", (long long)bytes);
 }
 
@@ -241,20 +244,16 @@ uint64_t run_mycnf_memory(const char *text)
 
 bool run_mycnf_number(const char *text, const char *name, uint64_t *ret)
 {
-    bool found = false;
+    const char *value = last_value_of(text, name);
 
     *ret = 0;
-    for (const char *line = text; *line;) {
-        const char *end = line + strcspn(line, "\n");
-        const char *value = value_of(line, end, name);
-        if (value) {
-            value += strspn(value, " \t\"'");
-            found = isdigit((unsigned char)*value) != 0;
-            *ret = found ? strtoull(value, NULL, 10) : 0;
-        }
-        line = *end ? end + 1 : end;
-    }
-    return found;
+    if (!value)
+        return false;
+    value += strspn(value, " \t\"'");
+    if (!isdigit((unsigned char)*value))
+        return false;
+    *ret = strtoull(value, NULL, 10);
+    return true;
 }
 
 /* GRANT … IDENTIFIED WITH makes an account, but refuses one that is there (error 1700). */
