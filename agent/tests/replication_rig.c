@@ -299,16 +299,24 @@ bool member_says(struct replication_rig *rig, unsigned member, const char *sql, 
     return false;
 }
 
-pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+pid_t replication_rig_fork(void)
 {
-    _cleanup_(freep) char *text = xasprintf("%s; SELECT SLEEP(%u)", sql, seconds);
     fflush(NULL);
     pid_t pid = fork();
 
     assert_true(pid >= 0);
+    if (pid == 0)
+        setpgid(0, 0);
+    return pid;
+}
+
+pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+{
+    _cleanup_(freep) char *text = xasprintf("%s; SELECT SLEEP(%u)", sql, seconds);
+    pid_t pid = replication_rig_fork();
+
     if (pid > 0)
         return pid;
-    setpgid(0, 0);
     member_sql(rig, member, text, NULL);
     _exit(0);
 }

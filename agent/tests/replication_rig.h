@@ -83,6 +83,8 @@ bool member_owner_sql(
     struct replication_rig *rig, unsigned member, const char *sql, struct strbuf *out);              /* by the socket */
 bool member_says(struct replication_rig *rig, unsigned member, const char *sql, const char *answer); /* within 10 s */
 
+/* 0 in a process of its own, with a process group of its own (member_release_lock), which ends by _exit; else its pid. */
+pid_t replication_rig_fork(void);
 /* A connection of root that runs sql and then does nothing for so long; a process. */
 pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds);
 void member_release_lock(pid_t pid);

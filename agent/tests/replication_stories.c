@@ -482,13 +482,10 @@ static pid_t begin_insert(struct replication_rig *rig, unsigned number)
 {
     _cleanup_(freep) char *sql = xasprintf("INSERT INTO app_db.full_house VALUES (%u)", number);
     bool is_in = false;
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = replication_rig_fork();
 
-    assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    setpgid(0, 0);
     for (int tries = 0; !is_in && tries < 1000; tries++) {
         is_in = agent_rig_sql(rig->members[0].rig, "app", "pw-user'\\", sql, NULL);
         usleep(2000000);

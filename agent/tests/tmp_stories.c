@@ -37,13 +37,10 @@ static bool app_sql(struct replication_rig *rig, const char *sql)
 /* A client of its own: its exit code is 0 if the server did all of it. */
 static pid_t app_begins(struct replication_rig *rig, const char *sql)
 {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = replication_rig_fork();
 
-    assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    setpgid(0, 0);
     _exit(app_sql(rig, sql) ? 0 : 1);
 }
 
