@@ -15,7 +15,7 @@
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
  * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number (so that a
- * status names all of them) and sum, the oldest going first. What was left out is said in transactions.txt and in the log.
+ * status names all of them) and sum, the oldest going first. transactions.txt and the log say what was left out.
  *
  * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a
  * loop.

@@ -30,7 +30,7 @@ struct set_aside_judge {
     struct http_tls *tls;
     bool busy, closing;
     int64_t retry_ms;
-    /* What was judged under that epoch; the oldest word goes first. */
+    /* What was judged under that epoch; the oldest entry is dropped first. */
     char judged[AGENT_SET_ASIDES_MAX][AGENT_SET_ASIDE_SIZE];
     int judged_count;
     uint64_t epoch;

@@ -50,7 +50,7 @@ static bool may_end(const struct tmp_row *row, const char *agent_user)
         if (begins_with(row->state, finishing[i]))
             return false;
     }
-    return !runs(row) || !str_empty(row->state); /* MariaDB's DROP TABLE and EXECUTE wait without a word */
+    return !runs(row) || !str_empty(row->state); /* MariaDB's DROP TABLE and EXECUTE show no state while they wait */
 }
 
 struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_user)
@@ -101,7 +101,7 @@ static void take_row(void *arg, unsigned count, const char *const *names, const 
     list->v[list->n++] = tmp_client_of(&row, list->agent_user);
 }
 
-/* A transaction of many statements fills the binary log's cache. Its beginning is told in whole seconds: the short ones
+/* A transaction of many statements fills the binary log's cache. The server has its start in whole seconds: short ones
  * are not to look older than they are. */
 #define TRANSACTION_AGE "COALESCE(MAX(TIMESTAMPDIFF(SECOND, x.trx_started, NOW())), 0) * 1000 - 1000"
 #define OF_TRANSACTION " LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = "
@@ -109,7 +109,7 @@ static void take_row(void *arg, unsigned count, const char *const *names, const 
     "SELECT p.ID, MAX(p.USER), MAX(p.COMMAND), MAX(p.STATE), GREATEST(MAX(" age "), " TRANSACTION_AGE "), " thread \
     ", " bytes ", NULL FROM information_schema.processlist p" OF_TRANSACTION "p.ID GROUP BY p.ID"
 
-/* Without MySQL's performance schema, which somebody may have turned off, or is too old: no thread is told. */
+/* For MySQL without a performance schema, or with one that is too old: there is no number of a thread. */
 static const char plain_list[] = LIST("p.TIME * 1000", "NULL", "NULL");
 static const char mariadb_list[] = LIST("p.TIME_MS", "MAX(p.TID)", "NULL");
 static const char counting_list[] = LIST("p.TIME_MS", "MAX(p.TID)", "MAX(p.TMP_SPACE_USED)");

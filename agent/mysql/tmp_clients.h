@@ -8,7 +8,7 @@
  * that they are in. So whoever is in such a step, or says nothing while its statement runs, is not ended.
  *
  * KILL ends the connection, with MariaDB softly (KILL SOFT): then a commit that has begun to wait for its
- * acknowledgement meanwhile goes on waiting, and nobody is told anything of it (role_close.h). KILL QUERY is not used:
+ * acknowledgement meanwhile goes on waiting, and its client gets no answer (role_close.h). KILL QUERY is not used:
  * with it MariaDB answers OK to such a commit.
  */
 #ifndef KM_AGENT_MYSQL_TMP_CLIENTS_H

@@ -44,8 +44,8 @@ struct cluster_history {
 };
 
 /* What ended between the two, if anything: it is added to *history, and the oldest makes room. Also a failover that
- * nobody has seen the end of: its new primary had been open when it was lost, by what members told then. For how long the latest
- * one held writes up may be completed later (write_gap.h). */
+ * nobody has seen the end of: by the status lines of members its new primary had been open when it was lost. For how
+ * long the latest one held writes up may be completed later (write_gap.h). */
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms);
 

@@ -113,7 +113,7 @@ struct cluster_instance {
     char seed_donor[DERIVED_NAME_SIZE]; /* pod; "" if none */
     int seed_percent;                   /* 0..100; 0 also if unknown */
     uint64_t seed_bytes, seed_total_bytes, seed_bytes_per_second; /* 0: none yet, unknown */
-    /* what its volume holds of transactions that the cluster has not; without what somebody has said that he knows it */
+    /* what its volume holds of transactions that the cluster has not, without what was acknowledged by annotation */
     struct agent_set_asides set_aside;
 };
 

@@ -46,8 +46,8 @@ struct mycnf_terms {
 /* Renders a checked, merged map. Appends; same input, same bytes. */
 void mycnf_render(const json_t *mycnf, const struct mycnf_terms *terms, struct strbuf *out);
 
-/* innodb_buffer_pool_size as mycnf_render writes it (common/buffer_pool.h). 0: there is no limit, or the (merged) map has
- * the size, or lets the server choose. */
+/* innodb_buffer_pool_size as mycnf_render writes it (common/buffer_pool.h). 0: there is no limit, or the (merged) map
+ * has the size, or lets the server choose. */
 int64_t mycnf_default_pool_bytes(const json_t *mycnf, int64_t memory_limit_bytes);
 /* The bytes that an option's value says, as servers read sizes (common/option_size.h); the last element of an array,
  * since a server uses the last line of an option. 0: it is no size. A negative number is returned as it is. */

@@ -17,7 +17,7 @@ static bool stands_in_the_way(const struct ballot *ballot, const struct vote *vo
     return was_to_be_primary && vote->history.has_extra && vote->member->agent->flavour == AGENT_FLAVOUR_MARIADB;
 }
 
-static void add_vote(const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct ballot *ballot)
+static void add_vote(struct ballot *ballot, const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     struct vote *vote = &ballot->votes[ballot->count++];
     enum gtid_flavour flavour = member_gtid_flavour(member);
@@ -34,7 +34,7 @@ void ballot_read_votes(const struct cluster_snapshot *snapshot, struct ballot *b
     ballot->count = 0;
     for (int i = 0; i < snapshot->member_count; i++) {
         if (member_is_held(snapshot, &snapshot->members[i]))
-            add_vote(snapshot, &snapshot->members[i], ballot);
+            add_vote(ballot, snapshot, &snapshot->members[i]);
     }
 }
 

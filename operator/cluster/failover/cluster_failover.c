@@ -225,8 +225,8 @@ static bool is_primary_now(const struct cluster_member *member)
     return member->agent->role == AGENT_ROLE_PRIMARY || agent_takes_writes(member->agent);
 }
 
-/* The epoch under which it was opened last, as far as its volume tells; 0: none. Only where nobody takes writes: a volume
- * of another life brings such a note along, too. */
+/* The epoch under which it was opened last, as far as its volume tells; 0: none. Only where nobody takes writes: a
+ * volume of another life brings such a note along, too. */
 static uint64_t noted_epoch(const struct cluster_member *member, bool anybody_open)
 {
     bool is_noted = !anybody_open && !member_is_empty(member) && !member_data_is_stale(member);
@@ -252,7 +252,8 @@ static bool shows_second_use(const struct cluster_snapshot *snapshot, const stru
     if (str_empty(primary) || !member_speaks(member) || str_eq(member->name, primary))
         return false;
     uint64_t noted = noted_epoch(member, cluster_anybody_writes(snapshot));
-    return (noted > 0 && noted == epoch) || (member->agent->role == AGENT_ROLE_PRIMARY && member->agent->epoch == epoch);
+    bool is_primary = member->agent->role == AGENT_ROLE_PRIMARY && member->agent->epoch == epoch;
+    return is_primary || (noted > 0 && noted == epoch);
 }
 
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */

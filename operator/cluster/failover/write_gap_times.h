@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write_gap_times.h: for how long a change of primaries, or an outage, held writes up, as the status tells it: from the
- * last write of the old primary that anybody has reported until the first commit on the new one that is not ours, or its
- * opening if nobody commits. Pure; nothing is decided by it.
+ * write_gap_times.h: for how long a change of primaries, or an outage, held writes up, as the status has it: from the
+ * last write of the old primary that any agent has reported until the first commit on the new one that is not the
+ * operator's, or its opening if nobody commits. Pure; nothing is decided by it.
  *
  * Each agent names moments by its own clock (agent_api.h: took_writes, event_received, opening, first_commit): what
  * counts is how old they were in its last word, so clocks of nodes may differ, and it does not matter which operator
@@ -19,13 +19,13 @@
  * commit (agent/first_commit.h). */
 #define WRITE_GAP_COMPLETE_MS 90000
 
-/* The last write of the old primary by its own word and that of those who received from it. Of a failover before anybody
- * else is open, of a switchover also when the new one is. Nothing if no agent tells. What is there already stays unless
- * it is earlier: somebody who told it to an operator before may not be heard by this one. It stays in any case if it is
- * of a primary before the one that is lost now. */
+/* The last write of the old primary, as its own agent and those of its replicas report it. Of a failover before anybody
+ * else is open, of a switchover also when the new one is. Nothing if no agent reports one. What is there already stays
+ * unless it is earlier: an agent that reported to an operator before may not be heard by this one. It stays in any case
+ * if it is of a primary before the one that is lost now. */
 void write_gap_note_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
-/* The change is given up, and `to` is lost. It may have been open while no operator led: if anybody tells that, the last
- * write is the one there. */
+/* The change is given up, and `to` is lost. It may have been open while no operator led: if an agent reports that, the
+ * last write is the one there. */
 void write_gap_renew_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
 /* When that was by our clock; 0: not known. */
 int64_t write_gap_last_write_ms(const struct cluster_transition *transition);
@@ -44,8 +44,8 @@ struct write_gap_end {
     struct write_gap gap;
 };
 struct write_gap_end write_gap_end(const struct cluster_snapshot *snapshot, const struct write_gap_change *change);
-/* The primary is open and no change is under way: if it tells of the first commit since, the figures of the last change,
- * or outage, are completed. */
+/* The primary is open and no change is under way: if its agent reports the first commit since, the figures of the last
+ * change, or outage, are completed. */
 void write_gap_complete(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_role_status *roles);
 

@@ -4,10 +4,10 @@
  * having become primary: status.lastOutage and an entry in status.history. Its server was restarted while no operator
  * led, say, and nobody could order it to open. Pure; nothing is decided by it.
  *
- * An agent opens its server by order only, so whoever gives that order has heard it closed before. What members tell
- * then of the last write is of the time before the outage, however long nobody led: a replica's agent of the last
- * transaction that came, the primary's of the last write, unless they were restarted meanwhile. If nobody tells, for how
- * long writes waited is not known, and is not told.
+ * An agent opens its server by order only, so whoever gives that order has heard it closed before. The last write that
+ * agents report then is of the time before the outage, however long nobody led: a replica's agent reports the last
+ * transaction that came, the primary's the last write, unless they were restarted meanwhile. If none does, for how long
+ * writes waited is not known, and is left out.
  *
  * A primary that is not heard may be open: nothing is noted of it before it speaks. An outage that ends in a failover is
  * told with that. One that begins while this operator leads is no part of this.

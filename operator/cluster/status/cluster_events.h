@@ -29,8 +29,8 @@ struct cluster_news {
 int cluster_failover_news(const struct cluster_status *before, const struct cluster_status *now,
     const struct cluster_failover_spec *spec, struct cluster_news ret[static CLUSTER_NEWS_MAX]);
 
-/* What a new status tells of members: a copy that begins, its end or its failure, at most one of them for a member; each
- * set of transactions that was set aside. So ret has room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
+/* What is new of members in a status: a copy that begins, its end or its failure, at most one of them for a member;
+ * each set of transactions that was set aside. So ret has room for CLUSTER_MEMBER_NEWS_MAX. Pure. */
 int cluster_member_news(const struct cluster_status *before, const struct cluster_status *now, struct cluster_news *ret);
 
 /* Passwords that have changed, and that are in force: 0 to CLUSTER_ACCOUNT_NEWS_MAX. */
@@ -50,8 +50,7 @@ bool cluster_wait_news(const struct cluster_status *before, const struct cluster
 
 #define CLUSTER_INTENT_NEWS_MAX (CLUSTER_NEWS_MAX + 4)
 /* What an intent does to roles: a new primary, a switchover, a failover or a restore that begins, goes on or ends, an
- * outage that is over. It
- * is told once the status says so (cluster_events_tell): the snapshot has forgotten by then what this is made of.
+ * outage that is over. It is told once the status says so (cluster_events_tell): the snapshot has forgotten by then what this is made of.
  * Pure. */
 int cluster_intent_news(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent,
     struct cluster_news ret[static CLUSTER_INTENT_NEWS_MAX]);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #define NOW INT64_C(1767323045000)
+#define HEARD_MS (NOW - 4000) /* what an operator before has noted */
 #define STARTED (NOW - 200)
 #define MEMBERS 3
 
@@ -91,12 +92,12 @@ static void the_later_word_counts(void **state)
     static const struct word words[MEMBERS] = {{-1, 0, 0, 0, 0}, {5, 0, 0, 24000, 10}, {.word_ms = 5}};
     static const struct word more[MEMBERS] = {{-1, 0, 0, 0, 0}, {5, 0, 0, 24000, 10}, {5, 0, 0, 2995, 10}};
     struct cluster_transition transition = {
-        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = NOW - 4000, .last_write_span_ms = 100};
+        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = HEARD_MS, .last_write_span_ms = 100};
 
     UNUSED(state);
     put_words(&snapshot, agents, words);
     write_gap_note_last_write(&snapshot, &transition);
-    assert_int_equal(transition.last_write_ms, NOW - 4000);
+    assert_int_equal(transition.last_write_ms, HEARD_MS);
     put_words(&snapshot, agents, more);
     write_gap_note_last_write(&snapshot, &transition);
     assert_int_equal(transition.last_write_ms, NOW - 3000);
@@ -109,13 +110,13 @@ static void what_was_noted_of_another_stays(void **state)
     static struct agent_status agents[MEMBERS];
     static const struct word words[MEMBERS] = {{5, 100, 500, 0, 0}, {.word_ms = 5}, {.word_ms = 5}};
     struct cluster_transition transition = {
-        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = NOW - 4000, .last_write_span_ms = 100};
+        .from = "db-0", .failover = true, .started_ms = STARTED, .last_write_ms = HEARD_MS, .last_write_span_ms = 100};
     snprintf(transition.before, sizeof(transition.before), "db-2");
 
     UNUSED(state);
     put_words(&snapshot, agents, words);
     write_gap_note_last_write(&snapshot, &transition);
-    assert_int_equal(transition.last_write_ms, NOW - 4000);
+    assert_int_equal(transition.last_write_ms, HEARD_MS);
     assert_int_equal(write_gap_last_write_ms(&transition), NOW - 3950);
 }
 
@@ -145,7 +146,7 @@ static void the_next_one_may_have_been_open_unseen_as_in_the_table(void **state)
             .failover = true,
             .epoch = 5,
             .started_ms = STARTED,
-            .last_write_ms = NOW - 4000,
+            .last_write_ms = HEARD_MS,
             .last_write_span_ms = 100};
         put_words(&snapshot, agents, rows[i].words);
         agents[1].opening_epoch = rows[i].opening_epoch;
