@@ -3,6 +3,8 @@
 
 #include "operator/cluster/failover/primary_election.h"
 
+#include <strings.h>
+
 #include "common/gtid.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
@@ -85,14 +87,39 @@ static const struct cluster_member *wished(const struct cluster_snapshot *snapsh
     return ordinal >= 0 && ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
 }
 
-/* All that it holds and `known` does not was written by servers that `known` holds something of. */
-static bool has_no_other_source(const struct gtid_set *set, const struct gtid_set *known)
+static bool holds_all_of(const struct cluster_member *member, const char *source, const struct gtid_set *set)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = position_parse(GTID_MYSQL, member->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_source = gtid_set_of_source(set, source);
+    enum gtid_relation relation = executed ? gtid_set_compare(of_source, executed) : GTID_DIVERGED;
+    return relation == GTID_SUBSET || relation == GTID_EQUAL;
+}
+
+/* That server answers, notes that it was opened in earlier reigns alone, and holds all that it wrote: its volume did not
+ * go back to before a later one. */
+static bool is_known_as_earlier(
+    const struct cluster_snapshot *snapshot, const char *source, const struct gtid_set *set, uint64_t latest)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (is_asked(snapshot, member) && holds_trusted_data(member) &&
+            strcasecmp(member->agent->server_uuid, source) == 0)
+            return member->agent->opened_epoch > 0 && member->agent->opened_epoch < latest &&
+                holds_all_of(member, source, set);
+    }
+    return false;
+}
+
+/* All that it holds and `known` does not was written by servers that `known` holds something of, or that are known not
+ * to have been opened in a later reign. */
+static bool has_no_other_source(
+    const struct cluster_snapshot *snapshot, const struct gtid_set *set, const struct gtid_set *known, uint64_t latest)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *beyond = gtid_set_subtract(set, known);
     struct gtid_one one;
     for (size_t i = 0; gtid_set_first_of(beyond, i, &one); i++) {
         _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(known, one.source);
-        if (gtid_set_is_empty(written))
+        if (gtid_set_is_empty(written) && !is_known_as_earlier(snapshot, one.source, set, latest))
             return false;
     }
     return true;
@@ -101,7 +128,8 @@ static bool has_no_other_source(const struct gtid_set *set, const struct gtid_se
 /* A MySQL server that was opened last has all that it wrote, and had all else that counts: what others hold beyond that
  * is a tail of an earlier reign. Unless its volume went back: then they hold more of its own transactions than it does.
  * And what a server wrote that it holds nothing of may be of a later reign that has left no other trace. */
-static bool was_opened_last(const struct cluster_member *member, const struct cluster_member *other, uint64_t latest)
+static bool was_opened_last(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
+    const struct cluster_member *other, uint64_t latest)
 {
     const struct agent_status *agent = member->agent;
     if (agent->flavour == AGENT_FLAVOUR_MARIADB || latest == 0 || agent->opened_epoch != latest)
@@ -111,10 +139,8 @@ static bool was_opened_last(const struct cluster_member *member, const struct cl
     if (!mine || !theirs)
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(mine, agent->server_uuid);
-    _cleanup_(gtid_set_freep) struct gtid_set *theirs_of_it = gtid_set_of_source(theirs, agent->server_uuid);
-    enum gtid_relation relation = gtid_set_compare(theirs_of_it, own);
-    return !gtid_set_is_empty(own) && (relation == GTID_SUBSET || relation == GTID_EQUAL) &&
-        has_no_other_source(theirs, mine);
+    return !gtid_set_is_empty(own) && holds_all_of(member, agent->server_uuid, theirs) &&
+        has_no_other_source(snapshot, theirs, mine, latest);
 }
 
 static bool is_candidate(const struct cluster_snapshot *snapshot, const struct cluster_member *member, uint64_t latest)
@@ -133,24 +159,35 @@ static const struct cluster_member *find_opened_last(const struct cluster_snapsh
     return NULL;
 }
 
-static enum gtid_relation relate(const struct cluster_member *member, const struct cluster_member *best, uint64_t latest)
+static enum gtid_relation relate(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
+    const struct cluster_member *best, uint64_t latest)
 {
     enum gtid_relation relation = best ? compare(member, best) : GTID_SUPERSET;
-    if (relation == GTID_DIVERGED && was_opened_last(member, best, latest))
+    if (relation == GTID_DIVERGED && was_opened_last(snapshot, member, best, latest))
         return GTID_SUPERSET;
-    return relation == GTID_DIVERGED && was_opened_last(best, member, latest) ? GTID_SUBSET : relation;
+    return relation == GTID_DIVERGED && was_opened_last(snapshot, best, member, latest) ? GTID_SUBSET : relation;
+}
+
+/* Two that hold different data, each of them only a tail beside what the one that was opened last holds. */
+static bool both_have_tails(const struct cluster_snapshot *snapshot, const struct cluster_member *opened,
+    const struct cluster_member *a, const struct cluster_member *b, uint64_t latest)
+{
+    return opened && was_opened_last(snapshot, opened, a, latest) && was_opened_last(snapshot, opened, b, latest);
 }
 
 static const struct cluster_member *most_advanced(
     const struct cluster_snapshot *snapshot, uint64_t latest, char *why, size_t size)
 {
-    const struct cluster_member *best = find_opened_last(snapshot, latest);
+    const struct cluster_member *opened = find_opened_last(snapshot, latest);
+    const struct cluster_member *best = opened;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!is_candidate(snapshot, member, latest))
             continue;
-        enum gtid_relation relation = relate(member, best, latest);
-        if (relation == GTID_DIVERGED) {
+        enum gtid_relation relation = relate(snapshot, member, best, latest);
+        if (relation == GTID_DIVERGED && both_have_tails(snapshot, opened, best, member, latest)) {
+            best = opened;
+        } else if (relation == GTID_DIVERGED) {
             snprintf(why, size,
                 "nothing: %s and %s hold different data; spec.replication.primary must say whose is to be kept",
                 best->name, member->name);
