@@ -7,53 +7,10 @@
 # old agents; the agents are rolled; the old operator comes back for a while, with new agents and with a status that this version wrote; and this version takes over for good. With each pair
 # of versions the primary is moved and killed.
 . e2e/stories/failover.inc
-old_commit=604752d0f7bdb3ab8d3071d7ba7c856b0b09a942
-old_tag=${old_commit:0:7}
-old=$(e2e/build-version.sh "$old_commit") || skip "$old"
-families=(mariadb mysql)
-mysql_image_there || families=(mariadb)
+. e2e/stories/upgrade-self.inc
 
-# ---- versions ----
+# ---- the clusters ----
 
-agents_of() { # TAG: the MysqlConfigs of the story's clusters name agents of that version
-  local family image
-  for family in "${families[@]}"; do
-    image=$([[ $family == mysql ]] && echo mysql:9.7 || echo mariadb:10.11)
-    k apply -f - > /dev/null << YAML
-apiVersion: kubemysql.dev/v1alpha1
-kind: MysqlConfig
-metadata: {name: $NS-$family}
-spec:
-  images: {mysql: "registry.local/$image", agent: "registry.local/kube-mysql-agent:$1"}
-YAML
-  done
-}
-leader_image() {
-  local pod
-  pod=$(k -n "$OPERATOR_NS" get lease kube-mysql-operator -o jsonpath='{.spec.holderIdentity}')
-  k -n "$OPERATOR_NS" get pod "${pod%%_*}" -o 'jsonpath={.spec.containers[0].image}'
-}
-leads() { [[ $(leader_image) == "registry.local/kube-mysql-operator:$1" ]]; }
-# operator_of TAG: installed over what runs, and leading, each version by its own script
-operator_of() {
-  if [[ $1 == "$old_tag" ]]; then
-    k annotate namespace "$OPERATOR_NS" kubemysql.dev/e2e-mark- > /dev/null # so that the next story installs this version, whatever becomes of this one
-    IMAGE_OPERATOR=registry.local/kube-mysql-operator:$old_tag IMAGE_AGENT=registry.local/kube-mysql-agent:$old_tag "$old/deploy/install.sh" local > /dev/null
-  else
-    deploy/install.sh local > /dev/null
-  fi
-  wait_until 60 "operator $1 in the lead" leads "$1"
-}
-member_agents() { kn get pod -l "kubemysql.dev/cluster=$1,app.kubernetes.io/component=database" -o 'jsonpath={.items[*].spec.initContainers[?(@.name=="inject")].image}' | sed -E 's/[^ ]*://g'; }
-
-tell_agents() { echo "$1: agents $(member_agents "$1")"; }
-
-# ---- every cluster ----
-
-each() { # COMMAND…: with each cluster's name behind it
-  local family
-  for family in "${families[@]}"; do "$@" "$family"; done
-}
 ready() { wait_replicated "$1" 3 600; }
 armed() { wait_until 60 "acknowledgements of $1" field_is myc "$1" .status.semiSync true; }
 conditions_true() {
