@@ -15,7 +15,8 @@
 #include "common/gtid.h"
 
 #define LONG_MS 60000
-#define STORMS 15
+#define STORMS 5
+#define STORMS_LONG 15 /* with LONG=1 */
 #define WRITERS 8
 #define SOFT_KILLS 5
 #define HANGS 4
@@ -91,6 +92,11 @@ static void test_the_replica_that_is_stopped_applies_what_it_has_received(void *
     replication_rig_start(rig, 1, "server");
     assert_true(member_says(rig, 1, "SELECT MAX(id) FROM t.r", "2"));
     member_await(rig, 1, member_ready, "ready again");
+}
+
+static int storms(void)
+{
+    return getenv("LONG") ? STORMS_LONG : STORMS;
 }
 
 static void end_writers(struct writer **writers)
@@ -274,7 +280,7 @@ static void test_closed_under_a_storm_of_writers(void **state)
     uint64_t before = 0;
 
     start_writers(rig, writers);
-    for (int storm = 0; storm < STORMS; storm++) {
+    for (int storm = 0; storm < storms(); storm++) {
         open_again(rig);
         await_acknowledged(rig, writers, before);
         let_commits_wait(rig);
@@ -285,7 +291,7 @@ static void test_closed_under_a_storm_of_writers(void **state)
         before = told;
         longest_ms = MAX_OF(longest_ms, took_ms);
     }
-    printf("%d storms: closed after %lld ms at the longest\n", STORMS, (long long)longest_ms);
+    printf("%d storms: closed after %lld ms at the longest\n", storms(), (long long)longest_ms);
     end_writers(writers);
 }
 
@@ -297,7 +303,7 @@ static void test_closed_as_acknowledgements_end(void **state)
 
     open_again(rig);
     start_writers(rig, writers);
-    for (int storm = 0; storm < STORMS; storm++) {
+    for (int storm = 0; storm < storms(); storm++) {
         open_again(rig);
         await_acknowledged(rig, writers, before);
         close_while_being_held(rig);
