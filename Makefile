@@ -182,8 +182,10 @@ check-tsan:  ## The agent's and the common unit tests under the thread sanitizer
 	$(Q)! grep -rlE 'common/worker\.h|pthread\.h' operator
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread UNIT_OF="agent common" check-unit
 
+# CORE=1, which a plain `make test` says: without those whose source has a line "/* full: WHY */".
+itest_left_out = $(if $(CORE),$(shell grep -l '^/\* full:' $(itest_src)))
 check-integration: all $(itest_bin) $(hosted) $(zones)  ## Tests against real servers and the light control plane (*_itest.c)
-	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(itest_bin)
+	$(Q)SANITIZE=$(SANITIZE) build-aux/run-integration.sh $(filter-out $(patsubst %.c,$(BUILD)/%,$(itest_left_out)),$(itest_bin))
 
 server_tests := $(foreach t,agent_init made_mariadb made_mysql seed failover_mariadb relay_mariadb healing_mariadb old_mysql,$(BUILD)/agent/tests/$(t)_itest)
 check-servers: all $(server_tests) $(hosted) $(zones)  ## The agent's tests on other servers: SERVERS="mariadb-10.5 mariadb-11.4 mariadb-11.8 mysql-5.6 layout-opt layout-libexec layout-mysql" (mariadb-11.8)

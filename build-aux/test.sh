@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # test.sh   tells whether this builds and works on this machine, stage by stage; the last line sums up: "N passed, N failed".
 #
-#   make test                 one compiler, unit tests, the simulation, integration tests, images, and on the real cluster
-#                             the stories that say "# core"
+#   make test                 one compiler, unit tests, the simulation, integration tests but those that say "full:", images, and on the
+#                             real cluster the stories that say "# core"
 #   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
-#                             faults, and more stories
+#                             faults, all integration tests, and more stories
 #   LONG=1                    all there is: also integration tests under a sanitizer and with Oracle's client, the chart with helm, and the stories that say "# long".
 #                             It takes hours, so it may be run in parts: a stage or story that has passed on this commit is not run again
 #                             (build-aux/kept.sh); AGAIN=1 runs it again
@@ -40,7 +40,7 @@ cluster_running() { [[ -x e2e/cluster/status.sh ]] && e2e/cluster/status.sh > /d
 cluster_is_ours=
 end_to_end() {
   # shellcheck disable=SC2086 # names of stories
-  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && CORE=$core_stories e2e/run.sh ${STORIES:-}
+  e2e/cluster/up.sh && e2e/cluster/load-image.sh "$BUILD"/images/*.oci.tar && CORE=$core_only e2e/run.sh ${STORIES:-}
 }
 
 # Five minutes of faults that overlap, in both families; each commit has its own choice of them, and always the same.
@@ -68,7 +68,7 @@ stages=(
   "kubernetes        2400     5 e2e/cluster/build-kubernetes.sh  e2e/cluster/images.sh && e2e/cluster/build-kubernetes.sh"
   "images             600    60 images/build.sh                  ${make[*]} images"
   "e2e               2700   800 e2e/run.sh                       end_to_end"
-  "integration       2700  1300 -                                ${make[*]} check-integration"
+  "integration       2700  1300 -                                CORE=\$core_only ${make[*]} check-integration"
   "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
   "faults            1500   550 e2e/faults/run.sh                e2e/faults/run.sh"
   "tsan              1500   150 -                                ${make[*]} check-tsan"
@@ -105,7 +105,7 @@ run_stage() {
     limit=$((watch * 60 > SECONDS ? watch * 60 - SECONDS : 1))
   fi
   before=$(wc -l < "$RESULTS")
-  timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end overlapping); $(declare -p make BUILD core_stories); $*" \
+  timeout --kill-after=20 "$limit" bash -c "$(declare -f build_gcc build_clang end_to_end overlapping); $(declare -p make BUILD core_only); $*" \
     < /dev/null > >(tee "$logs/$name.log") 2>&1 &
   child=$!
   wait $child || rc=$?
@@ -137,16 +137,22 @@ run_stage() {
   printf '==== %s %s in %d s (%d passed, %d failed, %d skipped%s)\n' \
     "$name" "$( ((f)) && echo FAILED || echo ok)" $((SECONDS - start)) "$p" "$f" "$s" "$( ((u == 0)) || echo ", $u unsteady")"
   if ((rc != 124)) && [[ -z ${STORIES:-}${TEST_FILTER:-} ]]; then
-    kept_add stages "$name" "$p" "$f" "$s" "$u" $((SECONDS - start))
+    kept_add stages "$(measure "$name")" "$p" "$f" "$s" "$u" $((SECONDS - start))
     ((f)) || kept_seconds_add "$(measure "$name")" $((SECONDS - start))
   fi
   ((f == 0))
 }
 
-# measure STAGE: under which name its seconds are remembered; what stage e2e does depends on the kind of run
+# measure STAGE: under which name its result and its seconds are kept; what these stages do depends on the kind of run
 kind=${LONG:+long}
 kind=${kind:-${FULL:+full}}
-measure() { if [[ $1 == e2e ]]; then echo "e2e-${kind:-core}"; else echo "$1"; fi; }
+measure() {
+  case $1 in
+  e2e) echo "e2e-${kind:-core}" ;;
+  integration) echo "integration${core_only:+-core}" ;;
+  *) echo "$1" ;;
+  esac
+}
 
 # minutes_left STAGE: what it and the stages after it take, about
 minutes_left() {
@@ -201,7 +207,7 @@ trap interrupted INT TERM
 core=" deps gcc check simulate kubernetes integration images e2e "
 long=" integration-asan libmysqlclient chart "
 [[ -z ${LONG:-} ]] || FULL=1
-core_stories=$([[ -n ${FULL:-} ]] || echo 1)
+core_only=$([[ -n ${FULL:-} ]] || echo 1)
 known=" "
 for stage in "${stages[@]}"; do
   read -r name _ <<< "$stage"
@@ -236,6 +242,7 @@ for stage in "${stages[@]}"; do
   read -r name _ about _ <<< "$stage"
   seconds_of[$name]=0 passed_before[$name]=
   selected "$name" || continue
+  [[ $name != integration || -z $core_only ]] || about=500
   seconds_of[$name]=$(kept_seconds "$(measure "$name")" "$about")
   if [[ -n ${LONG:-} && -z ${AGAIN:-}${STAGES:-}${STORIES:-} && $building != *" $name "* && $name != e2e ]]; then
     passed_before[$name]=$(kept_get stages "$name" | awk '$1 > 0 && $2 == 0')

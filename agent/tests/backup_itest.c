@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* full: it takes more than a minute, and make test leaves it out */
 /*
  * A backup by order, from a real server through the agent into a folder that `store` serves, and back; and everything
  * that can end it in the middle: the tool, the upload, the agent or the store is killed, the store refuses, somebody

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* full: it takes more than a minute, and make test leaves it out */
 /* What an earlier version stored of MySQL: corpus_stories.h. */
 #include "common/base.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* full: it takes more than a minute, and make test leaves it out */
 /*
  * A backup of MySQL's files, from a real server through the agent into a folder that `store` serves, and back: under
  * writes, of a replica, in place; and what it leaves when the tool, the agent or the server is killed in the middle: no

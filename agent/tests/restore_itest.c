@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* full: it takes more than a minute, and make test leaves it out */
 /*
  * A stored backup becomes the data of a new member: a donor with a real server, its backup by `upload` in a folder that
  * `store` serves, a member whose init restores it; and what becomes of backups that somebody has touched, of wrong

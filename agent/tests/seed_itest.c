@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* full: it takes more than a minute, and make test leaves it out */
 /* A member without data gets a donor's: two or three pods on loopback with real servers, and everything that can go
  * wrong between them. */
 #include "common/base.h"
