@@ -86,7 +86,8 @@ bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct c
 
 bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
-    return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member);
+    return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member) ||
+        str_eq(member->name, snapshot->last.roles.transition.from);
 }
 
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
