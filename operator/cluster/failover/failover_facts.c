@@ -84,10 +84,21 @@ bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct c
         (snapshot->last.roles.acknowledgers >> (unsigned)member->ordinal & 1) != 0;
 }
 
+static bool has_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_reigns *reigns = &snapshot->last.roles.reigns;
+    for (int i = 0; i < reigns->count; i++) {
+        if (str_eq(reigns->list[i].primary, member->name))
+            return true;
+    }
+    return false;
+}
+
 bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member) ||
-        str_eq(member->name, snapshot->last.roles.transition.from);
+        str_eq(member->name, snapshot->last.roles.transition.from) ||
+        has_reign(snapshot, member);
 }
 
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)

@@ -739,13 +739,16 @@ const struct cluster_member *cluster_shrink_blocker(const struct cluster_snapsho
     return NULL;
 }
 
-/* The primary stays until it is moved, and the one before it until that is over. While none is chosen, every volume is
- * asked what it holds. */
+/* The primary stays until it is moved, and the one before it until that is over; while a failover goes on, so do those
+ * of the reigns that it judges. While none is chosen, every volume is asked what it holds. */
 static int pods_for_primary(const struct cluster_snapshot *snapshot)
 {
+    const struct cluster_reigns *reigns = &snapshot->last.roles.reigns;
     int primary = names_ordinal(snapshot->last.roles.current_primary),
         from = names_ordinal(snapshot->last.roles.transition.from);
     int last = MAX_OF(primary, from);
+    for (int i = 0; i < reigns->count && snapshot->last.roles.transition.failover; i++)
+        last = MAX_OF(last, names_ordinal(reigns->list[i].primary));
     for (int i = 0; i < snapshot->member_count && str_empty(snapshot->last.roles.current_primary); i++)
         last = member_has_volume(&snapshot->members[i]) ? MAX_OF(last, snapshot->members[i].ordinal) : last;
     return MIN_OF(last + 1, CLUSTER_REPLICAS_MAX);
