@@ -97,8 +97,7 @@ static bool has_reign(const struct cluster_snapshot *snapshot, const struct clus
 bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     return member_is_wanted(snapshot, member) || member_acknowledges(snapshot, member) ||
-        str_eq(member->name, snapshot->last.roles.transition.from) ||
-        has_reign(snapshot, member);
+        str_eq(member->name, snapshot->last.roles.transition.from) || has_reign(snapshot, member);
 }
 
 bool member_is_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
