@@ -16,8 +16,8 @@ const char *failover_position_of(const struct cluster_member *member);
 bool failover_has_received(const struct cluster_member *member, const char *gtids);
 /* Its server has executed them; what cannot be read is executed by nobody. */
 bool failover_has_executed(const struct cluster_member *member, const char *gtids);
-/* One that leaves is asked as long as it may hold the only copy of a commit, as the last
- * primary may, and those of reigns that are not judged yet. */
+/* One that leaves is asked as long as it may hold the only copy of a commit; so may the last primary, and those of
+ * reigns that are not judged yet. */
 bool failover_asks(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It was told to acknowledge commits of the current primary. */
 bool member_acknowledges(const struct cluster_snapshot *snapshot, const struct cluster_member *member);

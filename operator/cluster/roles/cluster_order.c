@@ -748,7 +748,7 @@ static int pods_for_primary(const struct cluster_snapshot *snapshot)
         from = names_ordinal(snapshot->last.roles.transition.from);
     int last = MAX_OF(primary, from);
     for (int i = 0; i < reigns->count && snapshot->last.roles.transition.failover; i++)
-        last = MAX_OF(last, names_ordinal(reigns->list[i].primary));
+        last = reigns->list[i].closed ? last : MAX_OF(last, names_ordinal(reigns->list[i].primary));
     for (int i = 0; i < snapshot->member_count && str_empty(snapshot->last.roles.current_primary); i++)
         last = member_has_volume(&snapshot->members[i]) ? MAX_OF(last, snapshot->members[i].ordinal) : last;
     return MIN_OF(last + 1, CLUSTER_REPLICAS_MAX);
