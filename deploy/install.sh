@@ -46,7 +46,8 @@ settings() {
 # lost FLAGS-OR-SETTINGS LIVE MANIFEST: of the operator that runs, what the manifest does not say
 lost() { comm -23 <("$1" <<< "$2") <("$1" <<< "$3"); }
 
-live_operator() { kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :; }
+# Without its status, which has replicas, too.
+live_operator() { { kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :; } | sed '/^status:/,$d'; }
 
 # change WHAT NOW WANTED
 change() {

@@ -58,6 +58,9 @@ for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 member
 done
 ! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }
 [[ $out != *"set back"* && $out != *"not in deploy/operator"* ]] || { echo "--plan takes something away that nobody has set: $out" && failed=1; }
+live 'spec:' '  replicas: 2' '      - args:' '        - --agent-image=a:1' '        image: o:1' 'status:' '  readyReplicas: 2' '  replicas: 2'
+out=$(run "v$minimum.0" --plan)
+[[ $out != *"replicas: 2 is set back"* ]] || { echo "--plan takes the status for something that somebody has set: $out" && failed=1; }
 live 'spec:' '  replicas: 5' '      - args:' '        - --agent-image=a:1' '        - --enable=app' '        - --watch-namespaces=crm' '        image: o:1' \
   '        resources:' '          limits:' '            memory: 128Mi' '      priorityClassName: high'
 out=$(run "v$minimum.0" --plan)
