@@ -152,8 +152,12 @@ static void on_read(void *arg, const struct kube_answer *answer, const struct er
 static void take_user_password(struct pass *pass, const json_t *secret)
 {
     secret_data_key_names(json_path(secret, "data"), pass->facts.user_keys, sizeof(pass->facts.user_keys));
-    pass->user_password = secret_data_get(json_path(secret, "data"), pass->user_secret_key);
-    pass->facts.user_password = pass->user_password ? USER_PASSWORD_OK : USER_PASSWORD_KEY_MISSING;
+    _cleanup_(secret_freep) char *password = secret_data_get(json_path(secret, "data"), pass->user_secret_key);
+    pass->facts.user_password = !password ? USER_PASSWORD_KEY_MISSING
+        : str_empty(password)             ? USER_PASSWORD_EMPTY
+                                          : USER_PASSWORD_OK;
+    if (!str_empty(password))
+        pass->user_password = steal_ptr(password);
 }
 
 static void on_user_secret(void *arg, const struct kube_answer *answer, const struct error *err)

@@ -14,7 +14,8 @@ enum cluster_user_password {
     USER_PASSWORD_NONE,
     USER_PASSWORD_OK,
     USER_PASSWORD_SECRET_MISSING,
-    USER_PASSWORD_KEY_MISSING
+    USER_PASSWORD_KEY_MISSING,
+    USER_PASSWORD_EMPTY /* the key is there, and holds nothing */
 };
 
 struct cluster_secrets_facts {

@@ -223,6 +223,10 @@ static const char *user_password_problem(const struct cluster_snapshot *snapshot
             cluster->password_secret_key, *snapshot->secrets.user_keys ? "it has " : "it is empty",
             snapshot->secrets.user_keys);
         return out;
+    case USER_PASSWORD_EMPTY:
+        snprintf(out, size, "spec.passwordSecret: key %s of Secret %s is empty", cluster->password_secret_key,
+            cluster->password_secret_name);
+        return out;
     case USER_PASSWORD_NONE:
     case USER_PASSWORD_OK:
         break;
@@ -649,6 +653,9 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
     else if (secrets->user_password == USER_PASSWORD_KEY_MISSING)
         put_text(out, size, "add the password to Secret %s as key %s; it is empty", cluster->password_secret_name,
             cluster->password_secret_key);
+    else if (secrets->user_password == USER_PASSWORD_EMPTY)
+        put_text(out, size, "put a password into key %s of Secret %s; it is empty", cluster->password_secret_key,
+            cluster->password_secret_name);
     else if (!str_empty(snapshot->last.backup_problem) && json_path(cluster->document, "backup"))
         put_text(out, size, "correct the spec: %s", snapshot->last.backup_problem);
     else

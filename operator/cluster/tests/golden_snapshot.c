@@ -550,6 +550,7 @@ static void put_secrets(struct golden *golden, const json_t *secrets)
     struct cluster_secrets_facts *facts = &golden->snapshot.secrets;
     facts->user_password = str_eq(user, "secretMissing") ? USER_PASSWORD_SECRET_MISSING
         : str_eq(user, "keyMissing")                     ? USER_PASSWORD_KEY_MISSING
+        : str_eq(user, "empty")                          ? USER_PASSWORD_EMPTY
                                                          : USER_PASSWORD_OK;
     facts->certificate_not_after_ms =
         GOLDEN_NOW_MS + json_path_int(secrets, "certificateDays", 300) * 24 * 60 * 60 * 1000;

@@ -217,6 +217,10 @@ static void the_users_secret_is_copied_and_followed(void **state)
     assert_int_equal(result.facts.user_password, USER_PASSWORD_OK);
     _cleanup_(secret_freep) char *copied = value_of(world, "accounts", "user");
     assert_string_equal(copied, "one");
+    put_secret(world, "theirs", NULL, "password", "");
+    result = ensure(world, request);
+    assert_int_equal(result.facts.user_password, USER_PASSWORD_EMPTY);
+    assert_string_equal(result.user_password, "one");
     kube_api_double_remove(world->api, SECRETS "/theirs");
     result = ensure(world, request);
     assert_int_equal(result.facts.user_password, USER_PASSWORD_SECRET_MISSING);
