@@ -7,6 +7,7 @@
 #include "operator/api/ready_conditions.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
@@ -39,7 +40,8 @@ static bool is_applied(const struct view *view)
     if (kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK) ||
         (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
         return false;
-    bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted;
+    bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted ||
+        !cluster_names_are_applied(view->snapshot);
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
 }
 
@@ -72,8 +74,12 @@ static struct ready_reason not_applied(const struct view *view)
     const struct kube_condition *refused = refused_growth(view->conditions);
     if (refused && !progress.holds)
         return (struct ready_reason){false, refused->reason, refused->message};
+    const struct kube_condition *left = kube_conditions_find(view->conditions, CONDITION_ACCOUNTS_LEFT);
+    bool names_wait = !progress.holds && reason_of(left) == REASON_NOT_APPLIED_YET;
     return (struct ready_reason){false, reason_name(REASON_APPLYING),
-        progress.holds ? progress.message : "what the spec wants is not in force yet"};
+        progress.holds   ? progress.message
+            : names_wait ? left->message
+                         : "what the spec wants is not in force yet"};
 }
 
 /* Whether the primary takes writes. */
