@@ -83,7 +83,10 @@ static void say_floor(const struct instance_state *state, char *out, size_t size
     unsigned long long least = volume_room_rounded_up_mib(room->floor, room->bytes);
     unsigned long long enough = volume_room_rounded_up_mib(volume_room_enough(room), room->bytes);
 
-    if (room->is_short && state->role.closed_for_room)
+    if (volume_room_passes(room) && state->role.closed_for_room)
+        snprintf(out, size,
+            ": closed for writes, as it filled fast (below %llu MiB then); opens by itself within a minute", least);
+    else if (room->is_short && state->role.closed_for_room)
         snprintf(out, size, ": closed for writes, which end below %llu MiB and open again at %llu MiB", least, enough);
     else if (room->is_short)
         snprintf(out, size, ": too little, which begins below %llu MiB and ends at %llu MiB", least, enough);
@@ -158,6 +161,7 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->volume_bytes = state->room.bytes;
     ret->volume_free_bytes = state->room.free_bytes;
     ret->volume_floor_bytes = state->room.floor;
+    ret->room_passes = volume_room_passes(&state->room);
     ret->probe_us = state->probe_us;
     ret->certificate_not_after_ms = state->certificate_not_after_ms;
     add_problems(state, ret);

@@ -42,12 +42,12 @@ static uint64_t fastest_filling(const struct volume_room *room, int64_t at_ms)
     return fastest;
 }
 
-static uint64_t floor_of(const struct volume_room *room, uint64_t bytes, uint64_t extension_bytes, int64_t at_ms)
+/* growth_bytes: what is taken before anybody can be stopped. */
+static uint64_t floor_of(uint64_t bytes, uint64_t growth_bytes)
 {
     uint64_t percent = MIN_OF(bytes / 100 * VOLUME_FLOOR_PERCENT, VOLUME_FLOOR_PERCENT_MAX);
-    uint64_t growth = MAX_OF(fastest_filling(room, at_ms) * VOLUME_FILLING_S, extension_bytes);
 
-    return MAX_OF(MAX_OF(VOLUME_FLOOR_MIN, percent), MIN_OF(growth, bytes / 4));
+    return MAX_OF(MAX_OF(VOLUME_FLOOR_MIN, percent), MIN_OF(growth_bytes, bytes / 4));
 }
 
 bool volume_room_look(
@@ -58,7 +58,8 @@ bool volume_room_look(
     if (!bytes)
         return false;
     note_filling(room, free_bytes, at_ms);
-    room->floor = floor_of(room, bytes, extension_bytes, at_ms);
+    room->floor = floor_of(bytes, MAX_OF(fastest_filling(room, at_ms) * VOLUME_FILLING_S, extension_bytes));
+    room->calm_floor = floor_of(bytes, extension_bytes);
     room->bytes = bytes;
     room->free_bytes = free_bytes;
     room->at_ms = at_ms;
@@ -74,9 +75,19 @@ void volume_room_skip(struct volume_room *room)
     room->since_ms = 0;
 }
 
+static uint64_t enough(uint64_t floor)
+{
+    return floor + floor / 4;
+}
+
 uint64_t volume_room_enough(const struct volume_room *room)
 {
-    return room->floor + room->floor / 4;
+    return enough(room->floor);
+}
+
+bool volume_room_passes(const struct volume_room *room)
+{
+    return room->is_short && room->free_bytes >= enough(room->calm_floor);
 }
 
 /* The most that was free at any look since then, as far as looks are remembered. */

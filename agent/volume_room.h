@@ -36,7 +36,8 @@ struct volume_room {
     uint64_t bytes, free_bytes; /* of the latest look; bytes 0: there was none */
     int64_t at_ms;
     uint64_t floor;
-    bool is_short; /* less is free than the floor, or was, and not enough more is */
+    uint64_t calm_floor; /* what the floor is where nothing was filled within the last minute */
+    bool is_short;       /* less is free than the floor, or was, and not enough more is */
     int64_t short_since_ms;
     bool is_last; /* less is free than VOLUME_LAST_FLOOR, or was, and not a quarter of it more is */
 
@@ -60,6 +61,9 @@ void volume_room_skip(struct volume_room *room);
 
 /* How much has to be free for is_short to end. */
 uint64_t volume_room_enough(const struct volume_room *room);
+/* It is short for the speed alone at which it was filled: within a minute there is enough, as much as is free now, unless
+ * somebody fills it as fast again. */
+bool volume_room_passes(const struct volume_room *room);
 /* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less
  * than half of the floor; or its commit may not find room. That writes into the binary log about as much as has gone
  * into data files since it began. */

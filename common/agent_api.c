@@ -253,6 +253,7 @@ static const struct json_field fields[] = {
     FIELD("volumeBytes", U64, CHANGE_COUNTS, volume_bytes),
     FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
     FIELD("volumeFloorBytes", U64, CHANGE_ONE_PERCENT, volume_floor_bytes),
+    FIELD("roomPasses", BOOL, CHANGE_COUNTS, room_passes),
     FIELD("binlogBytes", U64, CHANGE_IGNORED, binlog_bytes),
     FIELD("purgeWish", TEXT, CHANGE_COUNTS, purge_wish),
     FIELD("purgeUntil", TEXT, CHANGE_COUNTS, purge_until),

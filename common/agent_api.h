@@ -267,7 +267,8 @@ struct agent_status {
     uint64_t volume_bytes;
     uint64_t volume_free_bytes;
     uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
-    uint64_t binlog_bytes;       /* of all binary logs; 0: nobody looked, as nothing limits them */
+    bool room_passes; /* too little is free, for the speed alone at which it was filled: that ends within a minute */
+    uint64_t binlog_bytes; /* of all binary logs; 0: nobody looked, as nothing limits them */
     /* Binary logs that this member wishes to remove (agent/binlog_limit.h): those before purge_until, which begins
      * behind purge_after (told: position.h). purge_wish: identifies that wish; "" none. purge_for_room: because room is
      * lacking. purge_granted: the wish that was granted last. */

@@ -479,19 +479,25 @@ static void test_volume(void **unused)
 static void test_volume_words(void **unused)
 {
     static const struct {
-        uint64_t total_mib, floor_mib, free_mib;
+        uint64_t total_mib, floor_mib, calm_mib, free_mib;
         bool is_short, closed;
         const char *words;
     } cases[] = {
-        {500, 64, 40, true, true,
+        {500, 125, 64, 90, true, true,
+            "90 of 500 MiB of the data volume are free: closed for writes, as it filled fast (below 125 MiB then); opens by itself within a minute"},
+        {500, 125, 64, 90, true, false,
+            "90 of 500 MiB of the data volume are free: too little, which begins below 125 MiB and ends at 157 MiB"},
+        {500, 125, 64, 79, true, true,
+            "79 of 500 MiB of the data volume are free: closed for writes, which end below 125 MiB and open again at 157 MiB"},
+        {500, 64, 64, 40, true, true,
             "40 of 500 MiB of the data volume are free: closed for writes, which end below 64 MiB and open again at 80 MiB"},
-        {500, 64, 70, true, true,
+        {500, 64, 64, 70, true, true,
             "70 of 500 MiB of the data volume are free: closed for writes, which end below 64 MiB and open again at 80 MiB"},
-        {10240, 307, 370, true, true,
+        {10240, 307, 307, 370, true, true,
             "360 of 10240 MiB of the data volume are free: closed for writes, which end below 320 MiB and open again at 400 MiB"},
-        {10240, 307, 370, true, false,
+        {10240, 307, 307, 370, true, false,
             "360 of 10240 MiB of the data volume are free: too little, which begins below 320 MiB and ends at 400 MiB"},
-        {10240, 307, 400, false, false,
+        {10240, 307, 307, 400, false, false,
             "400 of 10240 MiB of the data volume are free; a primary is closed for writes below 280 MiB"},
     };
 
@@ -502,6 +508,7 @@ static void test_volume_words(void **unused)
         state.room.bytes = cases[i].total_mib * KM_MIB;
         state.room.free_bytes = cases[i].free_mib * KM_MIB;
         state.room.floor = cases[i].floor_mib * KM_MIB;
+        state.room.calm_floor = cases[i].calm_mib * KM_MIB;
         state.room.is_short = cases[i].is_short;
         state.role.closed_for_room = cases[i].closed;
         readiness_fill_status(&state, NOW, &status);

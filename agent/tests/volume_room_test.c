@@ -106,6 +106,27 @@ static void a_commit_that_finds_no_room_is_ended(void **state)
     assert_true(volume_room_ends(&room, 199 * KM_MIB, 0, 4000));
 }
 
+/* Short for the speed alone: it says so, and is right. Short for good: it does not. */
+static void what_was_filled_fast_passes(void **state)
+{
+    struct volume_room room = {0};
+    UNUSED(state);
+    volume_room_look(&room, 800 * KM_MIB, 8 * GIB * KM_MIB, 0, 1000);
+    assert_false(volume_room_passes(&room));
+    volume_room_look(&room, 700 * KM_MIB, 8 * GIB * KM_MIB, 0, 2000);
+    assert_true(room.is_short);
+    assert_true(volume_room_passes(&room));
+    volume_room_look(&room, 700 * KM_MIB, 8 * GIB * KM_MIB, 0, 62000);
+    assert_false(room.is_short);
+    assert_false(volume_room_passes(&room));
+    volume_room_look(&room, 240 * KM_MIB, 8 * GIB * KM_MIB, 0, 130000);
+    assert_true(room.is_short);
+    assert_false(volume_room_passes(&room));
+    volume_room_look(&room, 300 * KM_MIB, 8 * GIB * KM_MIB, 0, 200000); /* more than the floor, and not enough yet */
+    assert_true(room.is_short);
+    assert_false(volume_room_passes(&room));
+}
+
 /* The reserve is made: 64 MiB within a look would make a floor of 640. */
 static void what_is_taken_by_ourselves_is_no_filling(void **state)
 {
@@ -151,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_floor_is_the_largest),
+        cmocka_unit_test(what_was_filled_fast_passes),
         cmocka_unit_test(it_is_short_as_in_the_table),
         cmocka_unit_test(a_commit_that_finds_no_room_is_ended),
         cmocka_unit_test(what_is_taken_by_ourselves_is_no_filling),

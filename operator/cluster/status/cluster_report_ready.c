@@ -8,6 +8,7 @@
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_left.h"
+#include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
@@ -135,7 +136,7 @@ static struct ready_reason held_up(const struct view *view)
         return none;
     if (worst && member_needs_somebody(snapshot, worst))
         return (struct ready_reason){true, healthy.reason, healthy.message};
-    if (primary && member_is_closed_for_room(snapshot, primary))
+    if (primary && member_is_closed_for_room(snapshot, primary) && !cluster_room_passes(snapshot))
         return ready_reason_of(view->conditions, CONDITION_VOLUME_FULL, none);
     const struct kube_condition *refused = refused_growth(view->conditions);
     if (refused)

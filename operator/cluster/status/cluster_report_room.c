@@ -53,6 +53,12 @@ static const struct cluster_member *find_closed(const struct cluster_snapshot *s
     return primary && member_is_closed_for_room(snapshot, primary) ? primary : NULL;
 }
 
+bool cluster_room_passes(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *scarce = find_closed(snapshot) ? find_short(snapshot) : NULL;
+    return scarce && scarce->agent->room_passes;
+}
+
 static void say_why(const struct cluster_member *closed, const struct cluster_member *scarce, char *out, size_t size)
 {
     if (closed && closed != scarce)
@@ -153,7 +159,10 @@ bool cluster_room_remedy(const struct cluster_snapshot *snapshot, char *out, siz
         return *root;
     }
     say_why(closed, scarce, why, sizeof(why));
-    if (cluster_volumes_growing(snapshot, growing, sizeof(growing)))
+    if (cluster_room_passes(snapshot))
+        snprintf(out, size,
+            "nothing: writes are let in again within a minute, and a larger volume can be filled faster: %s", why);
+    else if (cluster_volumes_growing(snapshot, growing, sizeof(growing)))
         snprintf(out, size, "nothing: %s; until then %s", growing, why);
     else if (snapshot->cluster.storage.volume_source)
         snprintf(out, size, "%smake room on what spec.storage.volumeSource names%s: %s", root, how, why);

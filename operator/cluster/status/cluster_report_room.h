@@ -10,6 +10,8 @@
 
 /* VolumeFull: absent where every member that speaks has enough room. */
 void cluster_report_room(const struct cluster_snapshot *snapshot, struct cluster_status *status);
+/* The primary is closed for writes and opens again by itself within a minute: the volume was filled too fast. */
+bool cluster_room_passes(const struct cluster_snapshot *snapshot);
 /* With field and value. False: nothing. */
 bool cluster_room_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size);
 
