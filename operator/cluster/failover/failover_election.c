@@ -229,6 +229,13 @@ static void choose_despite_loss(
         missing, ballot->ahead ? " and " : "", ballot->ahead ? ballot->ahead->member->name : "");
 }
 
+/* Most of those that are awaited answer within seconds: nobody should give up data for that. */
+static const char *loss_hint(const struct cluster_snapshot *snapshot)
+{
+    int64_t waited_ms = snapshot->now_ms - snapshot->last.roles.transition.started_ms;
+    return waited_ms < FAILOVER_LOSS_HINT_MS ? "" : ". spec.failover.dataLoss: allow would go on without it";
+}
+
 static void say_what_is_missing(
     const struct cluster_snapshot *snapshot, const struct ballot *ballot, struct failover_choice *ret)
 {
@@ -252,20 +259,14 @@ static void say_what_is_missing(
             "annotation " ANNOTATION_CONFIRMED_LOST "=%s of somebody who made sure that it is gone",
             snapshot->last.roles.transition.from, missing, snapshot->last.roles.transition.from);
     else if (ballot->needed == INT_MAX)
-        wait_for(ret,
-            "only %s can tell what it acknowledged (commits did not wait for replicas); waits for it: %s. "
-            "spec.failover.dataLoss: allow would go on without it",
-            snapshot->last.roles.transition.from, missing);
+        wait_for(ret, "only %s can tell what it acknowledged (commits did not wait for replicas); waits for it: %s%s",
+            snapshot->last.roles.transition.from, missing, loss_hint(snapshot));
     else if (ballot->answers < ballot->needed)
-        wait_for(ret,
-            "%d of the %d answers that prove that nothing acknowledged is lost; waits for %s. "
-            "spec.failover.dataLoss: allow would go on without them",
-            ballot->answers, ballot->needed, missing);
+        wait_for(ret, "%d of the %d answers that prove that nothing acknowledged is lost; waits for %s%s",
+            ballot->answers, ballot->needed, missing, loss_hint(snapshot));
     else
-        wait_for(ret,
-            "the answers so far do not prove that nothing acknowledged is lost; waits for %s. "
-            "spec.failover.dataLoss: allow would go on without them",
-            missing);
+        wait_for(ret, "the answers so far do not prove that nothing acknowledged is lost; waits for %s%s", missing,
+            loss_hint(snapshot));
 }
 
 /* For how long yet somebody who may answer soon is waited for. */

@@ -19,6 +19,8 @@
 /* And so long before the old one goes on that hung or was cut off from them: it would be lost once more. MariaDB can
  * need 2 s to stop a receiver that is just connecting. */
 #define FAILOVER_HOLD_OTHERS_MS 4000
+/* Before that a failover that waits does not say that spec.failover.dataLoss would end the wait. */
+#define FAILOVER_LOSS_HINT_MS 60000
 /* Beyond the time after which an isolated primary has closed itself. */
 #define FAILOVER_FENCE_MARGIN_MS 1000
 
