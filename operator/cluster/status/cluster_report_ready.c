@@ -8,8 +8,8 @@
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_left.h"
-#include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
 struct view {
@@ -123,11 +123,13 @@ static struct ready_reason ready(const struct view *view)
     return writes(view);
 }
 
+#define MAY_GO_ON "it may go on by itself"
+
 /* Nothing is in progress, the cluster is not Ready, and that does not end before somebody changes something. Where it
  * may end by itself (a quota that others use up, a node that has no room now) it is Reconciling. */
 static struct ready_reason held_up(const struct view *view)
 {
-    const struct ready_reason none = {false, "NotStalled", "nothing has to be changed by hand"};
+    const struct ready_reason none = {false, "NotStalled", MAY_GO_ON};
     const struct cluster_snapshot *snapshot = view->snapshot;
     const struct cluster_member *worst = cluster_worst_member(snapshot, snapshot->scale.effective);
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -146,7 +148,7 @@ static struct ready_reason held_up(const struct view *view)
 
 static struct ready_reason stalled(const struct view *view, bool is_ready)
 {
-    const struct ready_reason none = {false, "NotStalled", "nothing has to be changed by hand"};
+    const struct ready_reason none = {false, "NotStalled", is_ready ? "nothing has to be changed by hand" : MAY_GO_ON};
     struct ready_reason accepted =
         ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
     const struct kube_condition *progress = kube_conditions_find(view->conditions, CONDITION_PROGRESSING);
