@@ -10,14 +10,16 @@
 # older than deploy/minimum-kubernetes is left as it is. Objects that break a rule of the new CRDs are listed before these are applied. Waits until the
 # operator serves, if the cluster has nodes at all (WAIT_SECONDS, 120).
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(realpath "$0")
+cd "$(dirname "$here")/.."
 overlay=deploy/operator plan="" reset=""
 for arg in "$@"; do
   case $arg in
     local) overlay=deploy/local ;;
     --plan) plan=1 ;;
     --reset) reset=1 ;;
-    *) echo "install: unknown argument $arg" >&2 && exit 2 ;;
+    -h | --help) sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$here" && exit ;;
+    *) echo "install: unknown argument $arg (--help lists what there is)" >&2 && exit 2 ;;
   esac
 done
 wait_seconds=${WAIT_SECONDS:-120}

@@ -9,7 +9,8 @@
 # scheduled backups is Delete. Claims that the operator has made for backups stay in any case, and are listed at the end.
 # --dry-run changes nothing and lists what would go. --with-databases lists that, too, and asks; --yes is the answer where nobody can be asked.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(realpath "$0")
+cd "$(dirname "$here")/.."
 gone=(--ignore-not-found --timeout="${WAIT_SECONDS:-120}s")
 kinds=(configmapsyncs.kubemysql.dev apps.kubemysql.dev mysqlbackups.kubemysql.dev mysqlterminals.kubemysql.dev mysqlclusters.kubemysql.dev mysqlconfigs.kubemysql.dev)
 databases="" data="" dry="" yes=""
@@ -19,7 +20,8 @@ for arg in "$@"; do
     --yes) yes=1 ;;
     --with-databases) databases=1 ;;
     --with-backup-data) data=1 ;;
-    *) echo "uninstall: unknown argument $arg" >&2 && exit 2 ;;
+    -h | --help) sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$here" && exit ;;
+    *) echo "uninstall: unknown argument $arg (--help lists what there is)" >&2 && exit 2 ;;
   esac
 done
 [[ -z $data || -n $databases ]] || { echo "uninstall: --with-backup-data needs --with-databases" >&2 && exit 2; }

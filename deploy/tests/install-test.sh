@@ -80,5 +80,6 @@ for line in 'image: registry.example.com/kube-mysql-operator:[0-9.]*' '- --agent
   grep -q "^ *$line\$" <<< "$overlay" || { echo "the sample of an overlay does not reach \"$line\"" && failed=1; }
 done
 grep -q "^kubeVersion: \">=$minimum.0-0\"\$" deploy/helm/kube-mysql/Chart.yaml || { echo "the chart's kubeVersion is not $minimum" && failed=1; }
+[[ $(deploy/install.sh --help) == "install.sh ["*"--reset"* ]] || { echo "--help does not say what there is" && failed=1; }
 ((failed)) || echo "install: its test passes"
 exit $failed

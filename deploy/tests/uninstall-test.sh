@@ -59,5 +59,6 @@ done
 for wrong in --with-backup-data --all; do
   ! PATH=$dir:$PATH deploy/uninstall.sh "$wrong" > /dev/null 2>&1 || { echo "accepted: $wrong"; failed=1; }
 done
+[[ $(deploy/uninstall.sh --help) == "uninstall.sh ["*"--dry-run"* ]] || { echo "--help does not say what there is" && failed=1; }
 ((failed)) || echo "uninstall: its test passes"
 exit $failed
