@@ -37,6 +37,10 @@ struct status_row {
         SOURCE_STATUS, "Innodb_rows_" verb, METRIC_COUNTER, "mysql_global_status_innodb_row_ops_total", "operation", \
             verb                                                                                                     \
     }
+#define HANDLER(call)                                                                                         \
+    {                                                                                                         \
+        SOURCE_STATUS, "Handler_" call, METRIC_COUNTER, "mysql_global_status_handlers_total", "handler", call \
+    }
 #define PAGES(state)                                                                                             \
     {                                                                                                            \
         SOURCE_STATUS, "Innodb_buffer_pool_pages_" state, METRIC_GAUGE, "mysql_global_status_buffer_pool_pages", \
@@ -142,6 +146,12 @@ static const struct status_row rows[] = {
     ROW_OP("inserted"),
     ROW_OP("updated"),
     ROW_OP("deleted"),
+    HANDLER("read_key"),
+    HANDLER("read_next"),
+    HANDLER("read_rnd_next"),
+    HANDLER("write"),
+    HANDLER("update"),
+    HANDLER("delete"),
     GAUGE("Rpl_semi_sync_master_clients", "rpl_semi_sync_master_clients"),
     GAUGE("Rpl_semi_sync_master_status", "rpl_semi_sync_master_status"),
     GAUGE("Rpl_semi_sync_master_wait_sessions", "rpl_semi_sync_master_wait_sessions"),
@@ -221,7 +231,7 @@ const char *const *server_status_patterns(void)
 {
     static const char *const patterns[] = {"Uptime", "Threads_%", "Connection%", "Max_used_connections", "Aborted_%",
         "Que%", "Slow_queries", "Bytes_%", "Com_%", "Created_tmp_%", "Select_%", "Sort_merge_passes", "Open%",
-        "Table_%", "Binlog_%", "Innodb_%", "Rpl_semi_sync_%", NULL};
+        "Table_%", "Binlog_%", "Handler_%", "Innodb_%", "Rpl_semi_sync_%", NULL};
 
     return patterns;
 }

@@ -58,6 +58,7 @@ static void test_names_are_those_of_mysqld_exporter(void **state)
     server_status_take(&fixture->status, SOURCE_STATUS, "Threads_running", "7");
     server_status_take(&fixture->status, SOURCE_STATUS, "Com_select", "12");
     server_status_take(&fixture->status, SOURCE_STATUS, "Innodb_rows_read", "13");
+    server_status_take(&fixture->status, SOURCE_STATUS, "Handler_write", "15");
     server_status_take(&fixture->status, SOURCE_STATUS, "Innodb_buffer_pool_pages_free", "14");
     server_status_take(&fixture->status, SOURCE_VARIABLE, "max_connections", "151");
     render(fixture, &fixture->status);
@@ -66,6 +67,7 @@ static void test_names_are_those_of_mysqld_exporter(void **state)
     expect_line(fixture, "# TYPE mysql_global_status_commands_total counter\n");
     expect_line(fixture, "\nmysql_global_status_commands_total{command=\"select\"} 12\n");
     expect_line(fixture, "\nmysql_global_status_innodb_row_ops_total{operation=\"read\"} 13\n");
+    expect_line(fixture, "\nmysql_global_status_handlers_total{handler=\"write\"} 15\n");
     expect_line(fixture, "\nmysql_global_status_buffer_pool_pages{state=\"free\"} 14\n");
     expect_line(fixture, "\nmysql_global_variables_max_connections 151\n");
 }
