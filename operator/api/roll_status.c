@@ -16,6 +16,7 @@ static const char *const phase_names[ROLL_PHASE_COUNT] = {
 static const char *const reason_names[ROLL_REASON_COUNT] = {
     [ROLL_REASON_NONE] = "",
     [ROLL_REASON_ENDED] = "ServerEnded",
+    [ROLL_REASON_KILLED] = "ServerKilled",
     [ROLL_REASON_UNPLACED] = "Unschedulable",
     [ROLL_REASON_UNPULLED] = "ImagePullFailed",
     [ROLL_REASON_UNMADE] = "PodRefused",

@@ -26,6 +26,7 @@ enum roll_phase {
 enum roll_reason {
     ROLL_REASON_NONE,     /* none has; or one of a version that knows more */
     ROLL_REASON_ENDED,    /* its server, again and again */
+    ROLL_REASON_KILLED,   /* likewise, the last time by SIGKILL of somebody else, not for want of memory */
     ROLL_REASON_UNPLACED, /* no node takes its pod */
     ROLL_REASON_UNPULLED, /* an image */
     ROLL_REASON_UNMADE,   /* the API server refuses its pod */

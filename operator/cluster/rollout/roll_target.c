@@ -9,12 +9,14 @@
 
 /* The API server's clock, by which pods are made, against ours. */
 #define SKEW_MS 10000
+/* What a container runtime gives as exit code of a process that SIGKILL has ended: 128 + 9. */
+#define EXIT_SIGKILL 137
 
 /* ---- the target ---- */
 
 int64_t roll_retry_at_ms(const struct cluster_roll_status *roll)
 {
-    int64_t pause_ms = ROLL_RETRY_MS;
+    int64_t pause_ms = roll->reason == ROLL_REASON_KILLED ? ROLL_RETRY_KILLED_MS : ROLL_RETRY_MS;
     if (roll->phase != ROLL_PHASE_ROLLED_BACK || roll->reason == ROLL_REASON_ENDED)
         return 0;
     for (int i = 1; i < roll->attempts && pause_ms < ROLL_RETRY_MAX_MS; i++)
@@ -152,6 +154,13 @@ static const struct cluster_member *find_ended(const struct cluster_snapshot *sn
     return NULL;
 }
 
+/* Whoever killed it may have had nothing to do with what is rolled out: a node that ran full, a person, a fault test. */
+static enum roll_reason why_ended(const struct pod_object *pod)
+{
+    bool is_killed = pod->problem_exit == EXIT_SIGKILL && !pod_reason_is_memory(str_or_empty(pod->problem_reason));
+    return is_killed ? ROLL_REASON_KILLED : ROLL_REASON_ENDED;
+}
+
 static const struct cluster_member *find_opened_by_another(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
@@ -263,10 +272,11 @@ static void judge(const struct cluster_snapshot *snapshot, struct cluster_roll_s
 {
     const struct cluster_member *ended = find_ended(snapshot), *blocked = find_blocked(snapshot);
     note_blocked(snapshot, roll);
-    bool is_told = roll->phase == ROLL_PHASE_FAILED && roll->reason != ROLL_REASON_ENDED;
+    bool is_told =
+        roll->phase == ROLL_PHASE_FAILED && roll->reason != ROLL_REASON_ENDED && roll->reason != ROLL_REASON_KILLED;
     bool is_long = blocked && (is_told || snapshot->now_ms - roll->blocked_ms >= ROLL_BLOCKED_MS);
     if (ended)
-        fail(snapshot, ended, ROLL_REASON_ENDED, roll);
+        fail(snapshot, ended, why_ended(ended->pod), roll);
     else if (is_long)
         fail(snapshot, blocked, why_blocked(snapshot, blocked), roll);
     else

@@ -101,6 +101,16 @@ static void unplaced(struct model *model)
 
 /* ---- how it fails ---- */
 
+static void is_killed(struct model *model)
+{
+    ends(model);
+    model->pods[2].problem_exit = 137;
+}
+static void has_no_memory(struct model *model)
+{
+    is_killed(model);
+    model->pods[2].problem_reason = "OOMKilled";
+}
 static void two_ends(struct model *model)
 {
     ends(model);
@@ -245,6 +255,8 @@ static const struct {
     bool blocked; /* its time runs */
 } failures[] = {
     {"three ends", ends, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_ENDED, false},
+    {"killed by somebody", is_killed, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_KILLED, false},
+    {"killed for want of memory", has_no_memory, ROLL_PHASE_ROLLED_BACK, ROLL_REASON_ENDED, false},
     {"two ends", two_ends, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"three ends, and it is ready", ends_and_is_ready, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
     {"a pod that is older than the roll", ends_of_an_older_pod, ROLL_PHASE_NONE, ROLL_REASON_NONE, false},
@@ -414,6 +426,13 @@ static void pauses_grow(void **state)
     }
     const struct cluster_roll_status ended = {.phase = ROLL_PHASE_ROLLED_BACK, .reason = ROLL_REASON_ENDED};
     assert_int_equal(roll_retry_at_ms(&ended), 0);
+    struct cluster_roll_status killed = {
+        .phase = ROLL_PHASE_ROLLED_BACK, .reason = ROLL_REASON_KILLED, .attempts = 1, .failed_ms = 5000};
+    assert_int_equal(roll_retry_at_ms(&killed), 5000 + MINUTE_MS);
+    killed.attempts = 3;
+    assert_int_equal(roll_retry_at_ms(&killed), 5000 + 4 * MINUTE_MS);
+    killed.phase = ROLL_PHASE_FAILED;
+    assert_int_equal(roll_retry_at_ms(&killed), 0);
 }
 
 /* Tried again by itself it goes on counting; by hand, or for another wish, it begins anew. */
