@@ -459,6 +459,7 @@ static void add_pod_texts(struct texts *texts, const struct kube_meta *meta, str
     texts_add(texts, offsetof(struct pod_object, role), json_slice_member(labels, LABEL_ROLE), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct pod_object, cluster), json_slice_member(labels, LABEL_CLUSTER), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct pod_object, terminal), json_slice_member(labels, LABEL_TERMINAL), KUBE_LABEL_MAX);
+    texts_add(texts, offsetof(struct pod_object, app), json_slice_member(labels, LABEL_APP), KUBE_LABEL_MAX);
     texts_add(texts, offsetof(struct pod_object, mounts_changed),
         json_slice_member(meta->annotations, ANNOTATION_MOUNTS_CHANGED), KUBE_LABEL_MAX);
 }

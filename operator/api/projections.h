@@ -84,6 +84,7 @@ struct pod_object {
     const char *role;           /* label kubemysql.dev/role */
     const char *cluster;        /* label kubemysql.dev/cluster */
     const char *terminal;       /* label kubemysql.dev/terminal */
+    const char *app;            /* label kubemysql.dev/app */
     const char *mounts_changed; /* annotation; "" none */
     int restart_count;          /* sum of all containers */
     int most_ends;              /* how often that container has ended which ended most often */

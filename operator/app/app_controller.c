@@ -9,6 +9,7 @@
 #include "operator/api/api_kinds.h"
 #include "operator/api/app_projections.h"
 #include "operator/api/names.h"
+#include "operator/api/projections.h"
 #include "operator/app/app_desired.h"
 #include "operator/kube/kube_condition.h"
 #include "operator/plan/ownership.h"
@@ -23,7 +24,7 @@ struct app_controller {
     struct kube_client *client;
     struct app_controller_options options;
     const struct kube_resource *app_resource;
-    struct informer *apps;
+    struct informer *apps, *pods;
     struct {
         const struct kube_resource *resource;
         struct informer *informer;
@@ -80,20 +81,42 @@ static const struct kube_object *find_child(const struct visit *visit, enum app_
     return object && kube_uid_eq(object->owner, ours) ? object : NULL;
 }
 
+/* Why the youngest of its pods that have a problem does not run. */
+static void say_trouble(const struct visit *visit, char *out, size_t size)
+{
+    size_t cursor = 0;
+    const struct pod_object *worst = NULL;
+    const struct store *pods = informer_store(visit->controller->pods);
+    for (const struct kube_object *each; (each = store_next(pods, &cursor));) {
+        const struct pod_object *pod = (const struct pod_object *)each;
+        bool counts = str_eq(pod->app, visit->context.name) && str_eq(pod->ns, visit->context.ns) &&
+            !pod->object.deleting && !pod->ready && !str_empty(pod->problem_reason);
+        if (counts && (!worst || pod->created_ms > worst->created_ms))
+            worst = pod;
+    }
+    *out = '\0';
+    if (worst)
+        snprintf(out, size, "%s: %s%s%.600s", worst->name, worst->problem_reason, *worst->problem_message ? ": " : "",
+            worst->problem_message);
+}
+
 static json_t *make_status(const struct visit *visit)
 {
+    char trouble[KUBE_CONDITION_MESSAGE_MAX];
     char hash[APP_HASH_SIZE] = "";
     const struct kube_object *deployment = find_child(visit, APP_DEPLOYMENT);
     _cleanup_(json_decrefp) json_t *deployment_status =
         deployment ? app_projection_parse(((const struct deployment_object *)deployment)->status) : NULL;
     if (visit->is_done[APP_DEPLOYMENT] && visit->is_done[APP_SERVICE])
         app_applied_hash(&visit->app, visit->context.uid, visit->digests, hash);
+    say_trouble(visit, trouble, sizeof(trouble));
     const struct app_view view = {
         .app = &visit->app,
         .generation = visit->generation,
         .deployment_status = deployment_status,
         .deployment_generation = deployment ? deployment->generation : 0,
         .applied_hash = hash,
+        .trouble = trouble,
         .reason = *visit->reason ? visit->reason : NULL,
         .message = visit->message,
         .is_stalled = visit->is_stalled,
@@ -286,6 +309,14 @@ static void reconcile(void *arg, const char *key, struct reconcile *run)
     reconcile_context_start(&visit->context, phases, first);
 }
 
+static void map_pod(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct pod_object *pod = (const struct pod_object *)object;
+    _cleanup_(freep) char *key = xasprintf("%s/%s", pod->ns, pod->app);
+    emit(emit_arg, key);
+}
+
 /* ---- set-up ---- */
 
 void app_controller_use_kinds(struct manager *manager)
@@ -293,6 +324,7 @@ void app_controller_use_kinds(struct manager *manager)
     manager_use_kind(manager, &kube_kind_app);
     manager_use_kind(manager, &kube_kind_deployment);
     manager_use_kind(manager, &kube_kind_service);
+    manager_use_kind(manager, &kube_kind_pod);
 }
 
 static void app_controller_free(void *arg)
@@ -325,5 +357,8 @@ void app_controller_setup(struct manager *manager, const struct app_controller_o
         controller_watch(runtime, controller->children[child].informer, NULL, controller_map_owner, controller->apps);
         manager_let_wait(manager, runtime, controller->children[child].informer);
     }
+    controller->pods = manager_informer(manager, manager_use_kind(manager, &kube_kind_pod), &projection_pod, &ours);
+    controller_watch(runtime, controller->pods, NULL, map_pod, NULL);
+    manager_let_wait(manager, runtime, controller->pods);
     manager_defer(manager, app_controller_free, controller);
 }

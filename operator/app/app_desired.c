@@ -149,8 +149,9 @@ static void judge(const struct app_view *view, struct kube_conditions *condition
     struct ready_view ready = {.ready = {true, "Available", "all pods are available"},
         .reconciling = {false, "Settled", "nothing is being changed"},
         .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
-    snprintf(message, sizeof(message), "%lld of %lld pods are available",
-        (long long)json_path_int(view->deployment_status, "availableReplicas", 0), (long long)view->app->replicas);
+    snprintf(message, sizeof(message), "%lld of %lld pods are available%s%.900s",
+        (long long)json_path_int(view->deployment_status, "availableReplicas", 0), (long long)view->app->replicas,
+        *view->trouble ? "; " : "", view->trouble);
     const json_t *failure =
         deployment_condition(view, "ReplicaFailure"); /* Pod Security, a quota, an admission webhook */
     bool is_refused = str_eq(json_path_str(failure, "status", NULL), "True");
@@ -161,7 +162,8 @@ static void judge(const struct app_view *view, struct kube_conditions *condition
         ready.ready = (struct ready_reason){
             false, json_path_str(failure, "reason", "FailedCreate"), json_path_str(failure, "message", message)};
     else if (!is_rolled_out(view) && gave_up)
-        ready.ready = (struct ready_reason){false, DEPLOYMENT_GAVE_UP, json_path_str(progressing, "message", message)};
+        ready.ready = (struct ready_reason){
+            false, DEPLOYMENT_GAVE_UP, *view->trouble ? message : json_path_str(progressing, "message", message)};
     else if (!is_rolled_out(view))
         ready.ready = (struct ready_reason){false, "Progressing", message};
     struct ready_reason *other = (view->reason ? view->is_stalled : gave_up) ? &ready.stalled : &ready.reconciling;

@@ -41,6 +41,7 @@ struct app_view {
     const json_t *deployment_status; /* NULL: there is none */
     int64_t deployment_generation;   /* the status is old while its observedGeneration is smaller */
     const char *applied_hash;        /* "": not all is as wanted */
+    const char *trouble;             /* why one of its pods does not run, for people; "": nothing is known */
     /* Something is in the way; reason NULL: nothing is. */
     const char *reason, *message;
     bool is_stalled; /* somebody has to change something */

@@ -118,6 +118,35 @@ static void deployment_and_service_come_and_are_told_of(void **state)
     run(steps);
 }
 
+static bool put_pod_without_image(struct operator_world *world)
+{
+    world_put_json(world, PATH_CORE "pods/web-1",
+        "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'web-1', 'namespace': 'ns1', 'labels': "
+        "{'kubemysql.dev/app': 'web'}}, 'status': {'containerStatuses': [{'name': 'app', 'state': {'waiting': {'reason': "
+        "'ImagePullBackOff', 'message': 'no such image'}}}]}}");
+    return true;
+}
+
+static bool says_what_the_pod_lacks(struct operator_world *world)
+{
+    const json_t *app = kube_api_double_get(world->api, PATH_APP);
+    size_t i;
+    const json_t *each;
+    json_array_foreach(json_path(app, "status.conditions"), i, each)
+        if (str_eq(json_path_str(each, "type", ""), "Ready"))
+            return str_eq(json_path_str(each, "message", ""),
+                "0 of 2 pods are available; web-1: ImagePullBackOff: no such image");
+    return false;
+}
+
+static void what_a_pod_lacks_is_told(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        both_are_made, progresses, put_pod_without_image, says_what_the_pod_lacks, quiet, NULL};
+    run(steps);
+}
+
 static bool give_up(struct operator_world *world)
 {
     world_edit_json(world, PATH_DEPLOYMENT,
@@ -387,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deployment_and_service_come_and_are_told_of),
+        cmocka_unit_test(what_a_pod_lacks_is_told),
         cmocka_unit_test(a_roll_that_does_not_end_is_stalled),
         cmocka_unit_test(what_is_broken_by_hand_comes_back),
         cmocka_unit_test(a_changed_spec_is_followed),

@@ -52,6 +52,7 @@ static json_t *describe(const json_t *json)
         .deployment_status = json_object_get(json, "deployment"),
         .deployment_generation = json_path_int(json, "generation", 1),
         .applied_hash = "0123456789abcdef",
+        .trouble = json_path_str(json, "trouble", ""),
         .reason = json_path_str(json, "problem.reason", NULL),
         .message = json_path_str(json, "problem.message", ""),
         .is_stalled = json_path_bool(json, "problem.stalled", false)};
