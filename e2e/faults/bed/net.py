@@ -143,7 +143,10 @@ class Net:
     def fast(self, name):
         process = self.slow.pop(name, None)
         if process:
-            run(*inside(name), "iptables", "-w", "-D", "OUTPUT", "-o", "eth0", "-j", "NFQUEUE", "--queue-num", "7", "--queue-bypass")
+            # A node that crashed meanwhile has a new namespace, without the rule.
+            rule = ["OUTPUT", "-o", "eth0", "-j", "NFQUEUE", "--queue-num", "7", "--queue-bypass"]
+            if subprocess.run(inside(name) + ["iptables", "-w", "-C", *rule], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                run(*inside(name), "iptables", "-w", "-D", *rule)
             process.kill()
             process.wait()
             process.stdout.close()
