@@ -7,7 +7,9 @@
 
 #include "agent/bootstrap/instance_config.h"
 #include "agent/bootstrap/made_with.h"
+#include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/mycnf_memory.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/upgrade.h"
@@ -364,7 +366,10 @@ static int check_with(const struct action *action, const struct server_binary *b
     strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
     if (compose(action, binary, &text, err) < 0 || fs_write_file_atomic(path, text.buf, text.len, 0600, err) < 0)
         return -1;
-    int rc = mycnf_check(binary, path, NULL, err);
+    const struct mycnf_memory memory = {run_mycnf_memory(text.buf), memory_machine_bytes()};
+    int rc = mycnf_memory_check(text.buf, &memory, err);
+    if (rc == 0)
+        rc = mycnf_check(binary, path, NULL, err);
     unlink(path);
     return rc;
 }

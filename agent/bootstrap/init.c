@@ -11,6 +11,7 @@
 #include "agent/bootstrap/made_with.h"
 #include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/mycnf_check.h"
+#include "agent/bootstrap/mycnf_memory.h"
 #include "agent/bootstrap/run_mycnf.h"
 #include "agent/bootstrap/server_binary.h"
 #include "common/alloc.h"
@@ -36,12 +37,15 @@ int init_user_name(char **ret, struct error *err)
     return 0;
 }
 
-/* Writes the composed my.cnf under a name of its own, has the server judge it, and puts it into place. */
+/* Writes the composed my.cnf under a name of its own, has the server judge it, and puts it into place. Data that is
+ * served under a smaller limit than its caches goes on being served: what it has filled so far may be little. A node
+ * hosts others. */
 static int write_mycnf(const struct agent_paths *paths, const struct server_binary *binary,
     const struct run_mycnf_input *input, struct strbuf *adjusted, enum agent_init_fault *ret_fault, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(freep) char *candidate = xasprintf("%s.new", paths->run_mycnf);
+    const struct mycnf_memory on_node = {.machine = memory_machine_bytes()};
 
     strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
     run_mycnf_compose(input, &text);
@@ -51,7 +55,7 @@ static int write_mycnf(const struct agent_paths *paths, const struct server_bina
     }
     if (fs_write_file_atomic(candidate, text.buf, text.len, 0640, err) < 0)
         return -1;
-    if (mycnf_check(binary, candidate, adjusted, err) < 0) {
+    if (mycnf_memory_check(text.buf, &on_node, err) < 0 || mycnf_check(binary, candidate, adjusted, err) < 0) {
         if (err && err->kind == ERROR_INVALID)
             *ret_fault = AGENT_INIT_FAULT_MYCNF;
         return -1;
@@ -180,6 +184,16 @@ static int check_data_version(
     return datadir_check(&facts, &binary->version, err);
 }
 
+/* Nothing runs with it yet. */
+static int check_memory(const struct agent_paths *paths, struct error *err)
+{
+    const struct mycnf_memory memory = {memory_limit_bytes(), memory_machine_bytes()};
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, MYCNF_MAX + 16 * KM_KIB);
+    return fs_read_file(paths->run_mycnf, &text, err) < 0 ? -1 : mycnf_memory_check(text.buf, &memory, err);
+}
+
 /* Only where the operator says what the data of the members was made with. */
 static int check_made_with(const struct init_options *options, const struct agent_instance_config *instance,
     const struct server_binary *binary, struct error *err)
@@ -205,7 +219,7 @@ int init_check(const struct init_options *options, struct init_checked *ret, str
     if (find_binary(&checked.binary, err) < 0 || check_data_version(&instance, &checked.binary, err) < 0)
         return error_prefix(err, AGENT_CHECK_IMAGE);
     if (prepare_config(options, &checked.binary, &checked.user, adjusted, &fault, err) < 0 ||
-        check_made_with(options, &instance, &checked.binary, err) < 0)
+        check_memory(options->paths, err) < 0 || check_made_with(options, &instance, &checked.binary, err) < 0)
         return -1;
     checked.start = instance.start;
     *ret = checked;

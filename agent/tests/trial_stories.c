@@ -17,11 +17,14 @@
 #define INSTANCE                                                                               \
     "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serverIdBase\":1000," \
     "\"serviceDomain\":\"demo-mysql.ns.svc\",\"replicas\":1,\"start\":%s}"
-/* More than a volume of a node, and than its memory. */
+/* More than a volume of a node, and than a check needs of its memory. */
 #define LARGE                                                                                  \
-    "innodb_buffer_pool_size = 900G\nloose_innodb_redo_log_capacity = 400G\n"                  \
+    "innodb_buffer_pool_size = 600M\nloose_innodb_redo_log_capacity = 400G\n"                  \
     "loose_innodb_log_file_size = 400G\ninnodb_temp_data_file_path = ibtmp1:300G:autoextend\n" \
-    "loose_aria_pagecache_buffer_size = 2G\nkey_buffer_size = 2G\n"
+    "loose_aria_pagecache_buffer_size = 400M\nkey_buffer_size = 400M\n"
+
+#define BEYOND "innodb_buffer_pool_size = 1024T\n"
+#define BEYOND_WHY "innodb_buffer_pool_size = 1024T is more than the memory of its node ("
 
 static const char *mysql_root;
 
@@ -132,7 +135,7 @@ static void test_sizes_are_cut(void **unused)
 
     UNUSED(unused);
     assert_int_equal(check(rig, LARGE, true), 0);
-    assert_true(agent_rig_file_says(rig, "check.log", "innodb_buffer_pool_size = 256M instead of 900G"));
+    assert_true(agent_rig_file_says(rig, "check.log", "innodb_buffer_pool_size = 256M instead of 600M"));
     assert_true(agent_rig_file_says(rig, "check.log", "innodb_temp_data_file_path = ibtmp1:256M:autoextend"));
     uint64_t bytes = bytes_below(agent_rig_path(rig, "vol"));
     print_message("scratch data: %llu MiB\n", (unsigned long long)(bytes / (uint64_t)KM_MIB));
@@ -150,18 +153,37 @@ static void test_scratch_data_that_cannot_be_made(void **unused)
     agent_rig_free(rig);
 }
 
-/* POST /v1/mycnf/preview of what it has and these lines: the answer. */
-static void preview(struct agent_rig *rig, const char *lines, const char *answers)
+static void test_a_cache_beyond_the_node(void **unused)
 {
+    struct agent_rig *rig = agent_rig_new_in(mysql_root);
+
+    UNUSED(unused);
+    assert_int_equal(check(rig, BEYOND, false), 1);
+    expect_says(rig, BEYOND_WHY);
+    assert_int_equal(check(rig, BEYOND, true), 1);
+    expect_says(rig, BEYOND_WHY);
+    assert_false(agent_rig_has(rig, "vol/data")); /* nothing was made, nothing started */
+    agent_rig_free(rig);
+}
+
+/* POST to /v1/mycnf/VERB of what it has and these lines: the answer. */
+static void post(struct agent_rig *rig, const char *verb, const char *lines, int status, const char *answers)
+{
+    _cleanup_(freep) char *path = xasprintf("/v1/mycnf/%s", verb);
     _cleanup_(strbuf_release) struct strbuf mycnf, body;
 
     strbuf_init(&mycnf, KM_MIB);
     strbuf_init(&body, KM_MIB);
     assert_int_equal(fs_read_file(agent_rig_path(rig, "config/my.cnf"), &mycnf, NULL), 0);
     strbuf_adds(&mycnf, lines);
-    assert_int_equal(agent_rig_tls(rig, "operator", "/v1/mycnf/preview", mycnf.buf, &body), 200);
+    assert_int_equal(agent_rig_tls(rig, "operator", path, mycnf.buf, &body), status);
     if (!strstr(body.buf, answers))
         fail_msg("not %s: %s", answers, body.buf);
+}
+
+static void preview(struct agent_rig *rig, const char *lines, const char *answers)
+{
+    post(rig, "preview", lines, 200, answers);
 }
 
 static void test_preview(void **unused)
@@ -180,6 +202,21 @@ static void test_preview(void **unused)
     agent_rig_free(rig);
 }
 
+/* A pool of that size would be set while the server runs: the descriptors of its pages alone take a node's memory. */
+static void test_a_running_server_is_not_given_it(void **unused)
+{
+    struct agent_rig *rig = agent_rig_new_in(mysql_root);
+
+    UNUSED(unused);
+    seed_rig_start_primary(rig);
+    assert_true(seed_rig_is(rig, "SELECT @@innodb_buffer_pool_size < 1 << 30", "1"));
+    post(rig, "apply", "innodb_buffer_pool_size = 64M\n" BEYOND "max_connections = 77\n", 400, BEYOND_WHY);
+    assert_true(seed_rig_is(rig, "SELECT @@max_connections = 77", "0"));
+    post(rig, "apply", "innodb_buffer_pool_size = 64M\n", 200, "\"needsRestart\":[]");
+    assert_true(seed_rig_is(rig, "SELECT @@innodb_buffer_pool_size >> 20", "64"));
+    agent_rig_free(rig);
+}
+
 int trial_stories_run(const char *root)
 {
     const struct CMUnitTest tests[] = {
@@ -188,7 +225,9 @@ int trial_stories_run(const char *root)
         cmocka_unit_test(test_a_server_that_takes_no_rows),
         cmocka_unit_test(test_sizes_are_cut),
         cmocka_unit_test(test_scratch_data_that_cannot_be_made),
+        cmocka_unit_test(test_a_cache_beyond_the_node),
         cmocka_unit_test(test_preview),
+        cmocka_unit_test(test_a_running_server_is_not_given_it),
     };
 
     mysql_root = root;
