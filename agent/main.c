@@ -8,6 +8,7 @@
 #include "agent/backup/download_process.h"
 #include "agent/backup/replay_process.h"
 #include "agent/backup/upload_process.h"
+#include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/zones.h"
 #include "agent/check_command.h"
 #include "agent/check_process.h"
@@ -98,13 +99,18 @@ int main(int argc, char **argv)
         return 2;
     }
     log_setup(options.log_level, options.log_format, STDERR_FILENO);
+    bool is_bounded = options.command == COMMAND_INIT || options.command == COMMAND_CHECK;
+    uint64_t kills = is_bounded ? memory_kills() : 0;
     int rc = run_command(&options, &fault, &err);
+    if (rc < 0 && is_bounded && memory_blame(kills, &err))
+        fault = AGENT_INIT_FAULT_MEMORY;
     if (rc < 0 && !agent_command_is_tool(options.command)) {
         log_error("the agent ends", LOG_ERR(&err));
         if (!agent_command_is_child(options.command))
             termination_log_write(options.paths.termination_log, err.message);
     }
-    int failed = options.command == COMMAND_INIT ? agent_init_exit_code(fault) : 1;
+    bool tells = options.command == COMMAND_INIT || fault == AGENT_INIT_FAULT_MEMORY;
+    int failed = tells ? agent_init_exit_code(fault) : 1;
     agent_options_release(&options);
     return rc < 0 ? failed : 0;
 }

@@ -8,6 +8,7 @@
 #include "agent/bootstrap/datadir_beside.h"
 #include "agent/bootstrap/epoch_file.h"
 #include "agent/bootstrap/init.h"
+#include "agent/bootstrap/memory_limit.h"
 #include "agent/bootstrap/seed_decide.h"
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
@@ -55,6 +56,7 @@ struct seed {
     int64_t rate_at_ms;
     bool marking; /* the worker sets aside and writes the order's mark */
     struct error mark_error, aside_error;
+    uint64_t kills;     /* memory_limit.h, when it began */
     struct error error; /* why it ended; ERROR_NONE: all is done */
 };
 
@@ -198,8 +200,21 @@ static int64_t retry_in(struct seed *seed, const struct error *err, const struct
     return seed_retry_in_ms(&seed->retries, err);
 }
 
+/* This container is told of by its end: the kubelet counts such ends, and the operator names the limit. */
+static void end_without_memory(struct seed *seed, const struct error *err)
+{
+    seed->error = *err;
+    say_step(seed, AGENT_SEED_STEP_FAILED, err->message);
+    publish(seed);
+    loop_timer_arm(&seed->farewell, FAREWELL_MS);
+}
+
 static void fail(struct seed *seed, const struct error *err, const struct restore_failure *failure)
 {
+    if (memory_kills() > seed->kills) {
+        end_without_memory(seed, err);
+        return;
+    }
     int64_t delay_ms = retry_in(seed, err, failure);
     struct error said = *err;
 
@@ -574,6 +589,7 @@ int seed_run(const struct agent_options *options, enum agent_init_fault *ret_fau
     };
 
     seed->options = options;
+    seed->kills = memory_kills();
     *ret_fault = AGENT_INIT_FAULT_OTHER;
     if (init_prepare(&init, &seed->prepared, ret_fault, err) < 0 ||
         epoch_file_read(&options->paths, &seed->status.epoch, err) < 0) {

@@ -98,6 +98,7 @@ static const int init_exit_codes[AGENT_INIT_FAULT_COUNT] = {
     [AGENT_INIT_FAULT_OTHER] = 10,
     [AGENT_INIT_FAULT_MYCNF] = 11,
     [AGENT_INIT_FAULT_IMAGE] = 12,
+    [AGENT_INIT_FAULT_MEMORY] = 13,
 };
 
 int agent_init_exit_code(enum agent_init_fault fault)

@@ -124,6 +124,7 @@ enum agent_init_fault {
     AGENT_INIT_FAULT_OTHER,
     AGENT_INIT_FAULT_MYCNF, /* the server refuses it */
     AGENT_INIT_FAULT_IMAGE, /* it holds no server, or one that cannot read the data */
+    AGENT_INIT_FAULT_MEMORY, /* the kernel has ended a program of it for want of memory */
     AGENT_INIT_FAULT_COUNT
 };
 int agent_init_exit_code(enum agent_init_fault fault);

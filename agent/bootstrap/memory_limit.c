@@ -47,6 +47,19 @@ uint64_t memory_kills(void)
     return 0;
 }
 
+bool memory_blame(uint64_t kills_before, struct error *err)
+{
+    char limit[64] = "";
+    uint64_t bytes = memory_limit_bytes();
+
+    if (memory_kills() <= kills_before)
+        return false;
+    if (bytes > 0)
+        snprintf(limit, sizeof(limit), ", the limit is %lluMi", (unsigned long long)(bytes / (uint64_t)KM_MIB));
+    error_prefix(err, "out of memory%s", limit);
+    return true;
+}
+
 uint64_t memory_machine_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

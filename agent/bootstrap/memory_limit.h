@@ -7,6 +7,8 @@
 
 #include "common/base.h"
 
+#include "common/error.h"
+
 /* Bytes, of its control group (version 2 or 1). 0: there is no limit, or it cannot be known. */
 uint64_t memory_limit_bytes(void);
 
@@ -17,6 +19,10 @@ uint64_t memory_kills(void);
 /* Pure. The number in a line "oom_kill N" of the control group's file (memory.events, or memory.oom_control); 0: there
  * is none. */
 uint64_t memory_kills_in(const char *text);
+
+/* Of what failed: the kernel has ended a program of the container's since memory_kills() was kills_before. err, which may
+ * say no more than "Killed", then begins with "out of memory" and the limit. */
+bool memory_blame(uint64_t kills_before, struct error *err);
 
 /* Bytes, of the node: all that there is, whoever has it. 0: it cannot be known. */
 uint64_t memory_machine_bytes(void);

@@ -2,7 +2,9 @@
 /* `init` against the real server of this machine: what is left on the volume after everything that can happen to it. */
 #include "common/base.h"
 
+#include <sched.h>
 #include <setjmp.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -286,6 +288,34 @@ static void test_a_user_without_a_name_is_told_the_right_one(void **state)
     assert_false(agent_rig_has(rig, "vol/data"));
 }
 
+/* What follows in this process sees a control group with a limit, and a tool of the server's that takes more. */
+static void take_memory_away(const struct agent_rig *rig)
+{
+    static const char tool[] =
+        "#!/bin/sh\necho 'oom 1\noom_kill 1' > /sys/fs/cgroup/memory.events\necho Killed >&2\nexit 137\n";
+    _cleanup_(freep) char *path = xasprintf("%s/tool", rig->dir);
+
+    assert_int_equal(unshare(CLONE_NEWNS), 0);
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(mount("tmpfs", "/sys/fs/cgroup", "tmpfs", 0, "mode=755"), 0);
+    assert_int_equal(fs_write_file_atomic("/sys/fs/cgroup/memory.max", "52428800\n", 9, 0644, NULL), 0);
+    assert_int_equal(fs_write_file_atomic("/sys/fs/cgroup/memory.events", "oom_kill 0\n", 11, 0644, NULL), 0);
+    assert_int_equal(chmod("/sys/fs/cgroup/memory.events", 0666), 0);
+    assert_int_equal(fs_write_file_atomic(path, tool, strlen(tool), 0755, NULL), 0);
+    assert_int_equal(mount(path, "/usr/bin/mariadb-install-db", NULL, MS_BIND, NULL), 0);
+}
+
+/* Last: the process does not leave it again. */
+static void test_a_tool_without_memory(void **state)
+{
+    struct agent_rig *rig = *state;
+
+    take_memory_away(rig);
+    assert_int_equal(agent_rig_init(rig), agent_init_exit_code(AGENT_INIT_FAULT_MEMORY));
+    assert_true(agent_rig_file_says(rig, "termination", "out of memory, the limit is 50Mi: making a new database"));
+    assert_false(agent_rig_has(rig, "vol/data"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +331,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_can_move_the_data_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_user_without_a_name_is_told_the_right_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_missing_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_tool_without_memory, setup, teardown),
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));

@@ -3,6 +3,7 @@
 
 #include "operator/api/projections.h"
 
+#include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
@@ -344,10 +345,21 @@ static bool reason_is(struct json_slice reason, bool (*is)(const char *))
     return is(text);
 }
 
+/* The kernel has ended a program of the container's for want of memory: the kubelet says that of the first one alone,
+ * `init` and `check` of those that they have started. */
+static bool ended_for_memory(struct json_slice container, struct json_slice ended)
+{
+    struct json_slice name = json_slice_member(container, "name");
+    bool is_told = json_slice_str_eq(name, CONTAINER_INIT) || json_slice_str_eq(name, CONTAINER_CHECK);
+    int64_t code = json_slice_int(json_slice_member(ended, "exitCode"), 0);
+    return is_told && code == agent_init_exit_code(AGENT_INIT_FAULT_MEMORY);
+}
+
 /* Why this container does not run. A crash loop is explained by the container's last words; of one that was ended for
  * want of memory by that, as the words are then those of a server that knew nothing of it. */
 static bool container_problem(struct json_slice container, struct pod_problem *ret)
 {
+    static const char out_of_memory[] = "\"OOMKilled\"";
     struct json_slice waiting = json_slice_get(container, "state", "waiting", NULL);
     struct json_slice ended = json_slice_get(container, "state", "terminated", NULL);
     struct json_slice last = json_slice_get(container, "lastState", "terminated", NULL);
@@ -370,6 +382,9 @@ static bool container_problem(struct json_slice container, struct pod_problem *r
     }
     if (reason_is(reason, pod_reason_is_memory))
         message = (struct json_slice){.data = NULL};
+    else if (ended_for_memory(container, ended.data ? ended : last) &&
+        (json_slice_str_eq(reason, "Error") || reason_is(reason, pod_reason_is_loop)))
+        reason = (struct json_slice){out_of_memory, strlen(out_of_memory)};
     int64_t code = json_slice_int(json_slice_member(ended.data ? ended : last, "exitCode"), 0);
     *ret = (struct pod_problem){json_slice_member(container, "name"), reason, message, clamp_int(code)};
     return true;

@@ -87,56 +87,72 @@ static void pods(void **state)
     free(pod);
 }
 
+#define INIT(rest) "\"initContainerStatuses\":[{\"name\":\"init\",\"ready\":false," rest "}]"
+#define CONTAINER(rest) "\"containerStatuses\":[{\"name\":\"mysql\",\"ready\":false," rest "}]"
+static const struct {
+    const char *status, *container, *reason, *message;
+    int exit_code;
+} pod_problem_rows[] = {
+    {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ContainerCreating\"}}"), "", "", "", 0},
+    {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"Back-off pulling image\"}}"),
+        "mysql", "ImagePullBackOff", "Back-off pulling image", 0},
+    {CONTAINER(
+         "\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+         "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"unknown variable 'x'\\n\"}}"),
+        "mysql", "CrashLoopBackOff", "unknown variable 'x'\n", 1},
+    {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+               "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":"
+               "\"1 [Note] Starting\\n2 [ERROR] InnoDB: corrupt\\n3 [ERROR] Aborting\\n\"}}"),
+        "mysql", "CrashLoopBackOff", "InnoDB: corrupt", 1},
+    {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", "", 137},
+    /* a loop of such ends: what the server said before knows nothing of it */
+    {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+               "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"message\":"
+               "\"1 [Note] InnoDB: Initializing buffer pool\\n2 [ERROR] mlock failed\\n\"}}"),
+        "mysql", "OOMKilled", "", 137},
+    {CONTAINER("\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\","
+               "\"message\":\"mariadbd: ready\"}}"),
+        "mysql", "OOMKilled", "", 137},
+    {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"no\"}},"
+               "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"),
+        "mysql", "ImagePullBackOff", "no", 137},
+    /* a tool that `init` has started: the kubelet knows nothing of it */
+    {INIT("\"state\":{\"terminated\":{\"exitCode\":13,\"reason\":\"Error\",\"message\":\"out of memory\"}}"), "init",
+        "OOMKilled", "out of memory", 13},
+    {INIT("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
+          "\"lastState\":{\"terminated\":{\"exitCode\":13,\"reason\":\"Error\",\"message\":\"out of memory\"}}"),
+        "init", "OOMKilled", "out of memory", 13},
+    {INIT("\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":13,\"reason\":\"Error\","
+          "\"message\":\"out of memory\"}}"),
+        "init", "OOMKilled", "out of memory", 13},
+    {INIT("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"no\"}},"
+          "\"lastState\":{\"terminated\":{\"exitCode\":13,\"reason\":\"Error\"}}"),
+        "init", "ImagePullBackOff", "no", 13},
+    {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":13,\"reason\":\"Error\",\"message\":\"m\"}}"), "mysql", "Error",
+        "m", 13},
+    {CONTAINER(
+         "\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":2,\"reason\":\"Error\",\"message\":\"m\"}}"),
+        "mysql", "Error", "m", 2},
+    {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":11,\"reason\":\"Error\",\"message\":\"m\"}},"
+               "\"lastState\":{\"terminated\":{\"exitCode\":1}}"),
+        "mysql", "Error", "m", 11},
+    {"\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes\"}]",
+        "", "Unschedulable", "0/1 nodes", 0},
+    {"\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on disk\"", "", "Evicted", "low on disk", 0},
+};
+#undef CONTAINER
+#undef INIT
+
 static void pod_problems(void **state)
 {
     UNUSED(state);
-#define CONTAINER(rest) "\"containerStatuses\":[{\"name\":\"mysql\",\"ready\":false," rest "}]"
-    static const struct {
-        const char *status, *container, *reason, *message;
-        int exit_code;
-    } rows[] = {
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ContainerCreating\"}}"), "", "", "", 0},
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"Back-off pulling image\"}}"),
-            "mysql", "ImagePullBackOff", "Back-off pulling image", 0},
-        {CONTAINER(
-             "\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
-             "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"unknown variable 'x'\\n\"}}"),
-            "mysql", "CrashLoopBackOff", "unknown variable 'x'\n", 1},
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
-                   "\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":"
-                   "\"1 [Note] Starting\\n2 [ERROR] InnoDB: corrupt\\n3 [ERROR] Aborting\\n\"}}"),
-            "mysql", "CrashLoopBackOff", "InnoDB: corrupt", 1},
-        {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"), "mysql", "OOMKilled", "",
-            137},
-        /* a loop of such ends: what the server said before knows nothing of it */
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 10s\"}},"
-                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"message\":"
-                   "\"1 [Note] InnoDB: Initializing buffer pool\\n2 [ERROR] mlock failed\\n\"}}"),
-            "mysql", "OOMKilled", "", 137},
-        {CONTAINER("\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\","
-                   "\"message\":\"mariadbd: ready\"}}"),
-            "mysql", "OOMKilled", "", 137},
-        {CONTAINER("\"state\":{\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"no\"}},"
-                   "\"lastState\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}"),
-            "mysql", "ImagePullBackOff", "no", 137},
-        {CONTAINER(
-             "\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"exitCode\":2,\"reason\":\"Error\",\"message\":\"m\"}}"),
-            "mysql", "Error", "m", 2},
-        {CONTAINER("\"state\":{\"terminated\":{\"exitCode\":11,\"reason\":\"Error\",\"message\":\"m\"}},"
-                   "\"lastState\":{\"terminated\":{\"exitCode\":1}}"),
-            "mysql", "Error", "m", 11},
-        {"\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes\"}]",
-            "", "Unschedulable", "0/1 nodes", 0},
-        {"\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on disk\"", "", "Evicted", "low on disk", 0},
-    };
-#undef CONTAINER
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        _cleanup_(freep) char *text = xasprintf("{%s},\"status\":{%s}}", META("a-mysql-0"), rows[i].status);
+    for (size_t i = 0; i < ARRAY_LEN(pod_problem_rows); i++) {
+        _cleanup_(freep) char *text = xasprintf("{%s},\"status\":{%s}}", META("a-mysql-0"), pod_problem_rows[i].status);
         struct pod_object *pod = project(&projection_pod, text);
-        assert_string_equal(pod->problem_container, rows[i].container);
-        assert_string_equal(pod->problem_reason, rows[i].reason);
-        assert_string_equal(pod->problem_message, rows[i].message);
-        assert_int_equal(pod->problem_exit, rows[i].exit_code);
+        assert_string_equal(pod->problem_container, pod_problem_rows[i].container);
+        assert_string_equal(pod->problem_reason, pod_problem_rows[i].reason);
+        assert_string_equal(pod->problem_message, pod_problem_rows[i].message);
+        assert_int_equal(pod->problem_exit, pod_problem_rows[i].exit_code);
         free(pod);
     }
 }

@@ -87,10 +87,12 @@ static void say_mycnf(
     snprintf(ret->message, sizeof(ret->message), "%s: %s", field, words);
 }
 
+/* Of one without memory cluster_trouble.h tells. */
 static bool does_not_start(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
 {
     UNUSED(snapshot);
-    return is_of_our_start(pod) && has_ended_for_good(pod) && !str_empty(pod->problem_message);
+    return is_of_our_start(pod) && has_ended_for_good(pod) && !str_empty(pod->problem_message) &&
+        !pod_reason_is_memory(pod->problem_reason);
 }
 
 static void say_words(
