@@ -222,8 +222,25 @@ static const struct cluster_member *wished_despite_mark(const struct cluster_sna
     return NULL;
 }
 
-/* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. What
- * was acknowledged in it is on others alone then, unless they dropped it when their pods were made anew. */
+/* An opening makes a server forget whom it followed. So one that follows was not opened since: whom it follows was to
+ * be primary after it, and may have taken writes of which nothing came here. */
+static bool follows_one_without_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    char host[AGENT_HOST_SIZE];
+    const char *source = member->agent->replication.source_host;
+    if (str_empty(source))
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        cluster_member_host(snapshot, &snapshot->members[i], host);
+        if (str_eq(source, host))
+            return !holds_trusted_data(&snapshot->members[i]);
+    }
+    return true;
+}
+
+/* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. Or
+ * the one that was opened last follows somebody who holds none. What was acknowledged since is on others alone then,
+ * unless they dropped it when their pods were made anew, or lost it as well. */
 static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest)
 {
     int lacking = 0;
@@ -234,7 +251,7 @@ static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest
             continue;
         if (!holds_trusted_data(member))
             lacking++;
-        else if (member->agent->opened_epoch >= latest)
+        else if (member->agent->opened_epoch >= latest && !follows_one_without_data(snapshot, member))
             return false;
         else
             all_are_proof = all_are_proof && member->agent->replication.caught_up;
