@@ -4,6 +4,7 @@
 #include "operator/api/mysql_cluster.h"
 
 #include "common/agent_api.h"
+#include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/api_fields.h"
 #include "operator/api/backup_spec.h"
@@ -357,6 +358,18 @@ int mysql_cluster_check_change(
     if (!same_but_for_size(old.resources, now->resources))
         api_problems_add(problems, "spec.storage.resources", "only requests.storage can change after creation");
     return problems->count > before ? -1 : 0;
+}
+
+int mysql_cluster_check_new_size(const struct mysql_cluster *cluster, struct api_problems *problems)
+{
+    const struct cluster_storage *storage = &cluster->storage;
+    if (storage->volume_source || storage->size_bytes >= CLUSTER_STORAGE_MIN)
+        return 0;
+    _cleanup_(freep) char *given = json_text(json_path(storage->resources, "requests.storage"));
+    return api_problems_add(problems, CLUSTER_STORAGE_SIZE_FIELD,
+        "%.40s is too small, a server needs at least %lldMi to start: a size without a unit is bytes, and m a "
+        "thousandth of one; meant may be 10Gi or 400Mi",
+        given, (long long)(CLUSTER_STORAGE_MIN / KM_MIB));
 }
 
 int mysql_cluster_check_size(const struct mysql_cluster *cluster, const json_t *old_storage, const char *claim,

@@ -22,6 +22,8 @@
 #define CLUSTER_REPLICAS_MAX 9
 #define CLUSTER_STORAGE_SIZE_FIELD "spec.storage.resources.requests.storage"
 #define CLUSTER_STORAGE_DEFAULT "1Gi"
+/* No server starts on less: its redo log and tables of its own. */
+#define CLUSTER_STORAGE_MIN (64 * KM_MIB)
 
 #define CLUSTER_MAX_LAG_SECONDS_DEFAULT 60
 #define CLUSTER_LONG_QUERY_MS_DEFAULT 1000
@@ -137,6 +139,9 @@ int mysql_cluster_resolve(const struct mysql_cluster *cluster, const json_t *nam
 /* Storage that was left out is what is in force, and a claim of CLUSTER_STORAGE_DEFAULT for a new cluster: no default
  * of the CRD, which would change clusters that exist together with it. in_force: NULL: none yet. */
 void mysql_cluster_fill_storage(json_t *spec, const json_t *in_force);
+
+/* Of a cluster without claims: a size below CLUSTER_STORAGE_MIN is one whose unit was forgotten. Returns 0 or -1. */
+int mysql_cluster_check_new_size(const struct mysql_cluster *cluster, struct api_problems *problems);
 
 /* What cannot be changed once volumes exist: between claims and volumeSource, to another storageClassName. old_storage
  * is spec.storage as it was last in force (status.storage); NULL: nothing is. Returns 0 or -1. */

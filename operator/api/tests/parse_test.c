@@ -456,6 +456,38 @@ static void storage_sizes(void **state)
     }
 }
 
+static void new_storage_sizes(void **state)
+{
+    UNUSED(state);
+#define TOO_SMALL                                                                                                  \
+    " is too small, a server needs at least 64Mi to start: a size without a unit is bytes, and m a thousandth of " \
+    "one; meant may be 10Gi or 400Mi"
+    static const struct {
+        const char *storage, *problems;
+    } rows[] = {
+        {"{'resources': {'requests': {'storage': '400m'}}}", CLUSTER_STORAGE_SIZE_FIELD ": \"400m\"" TOO_SMALL},
+        {"{'resources': {'requests': {'storage': 1}}}", CLUSTER_STORAGE_SIZE_FIELD ": 1" TOO_SMALL},
+        {"{'resources': {'requests': {'storage': '10'}}}", CLUSTER_STORAGE_SIZE_FIELD ": \"10\"" TOO_SMALL},
+        {"{'resources': {'requests': {'storage': '10Ki'}}}", CLUSTER_STORAGE_SIZE_FIELD ": \"10Ki\"" TOO_SMALL},
+        {"{'resources': {'requests': {'storage': '64M'}}}", CLUSTER_STORAGE_SIZE_FIELD ": \"64M\"" TOO_SMALL},
+        {"{'resources': {'requests': {'storage': '64Mi'}}}", ""},
+        {"{'resources': {'requests': {'storage': 1073741824}}}", ""},
+        {"{'volumeSource': {'emptyDir': {}}}", ""},
+    };
+#undef TOO_SMALL
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct api_problems problems = {0};
+        struct mysql_cluster cluster;
+        json_t *spec = parse("{'config': {'name': 'c'}}");
+        json_object_set_new(spec, "storage", parse(rows[i].storage));
+        assert_int_equal(mysql_cluster_parse("ns", "a", spec, &cluster, &problems), 0);
+        assert_int_equal(mysql_cluster_check_new_size(&cluster, &problems), *rows[i].problems ? -1 : 0);
+        assert_problems(&problems, rows[i].problems, rows[i].storage);
+        mysql_cluster_release(&cluster);
+        json_decref(spec);
+    }
+}
+
 static void terminal_parses(void **state)
 {
     UNUSED(state);
@@ -519,6 +551,7 @@ int main(void)
         cmocka_unit_test(resolve_says_where),
         cmocka_unit_test(storage_changes),
         cmocka_unit_test(storage_sizes),
+        cmocka_unit_test(new_storage_sizes),
         cmocka_unit_test(storage_left_out),
         cmocka_unit_test(terminal_parses),
         cmocka_unit_test(pod_templates_merge),

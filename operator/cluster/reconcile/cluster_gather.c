@@ -63,12 +63,23 @@ static const struct pvc_object *largest_claim(
     return largest;
 }
 
+/* What has claims, whoever has kept the status, has a size. */
+static bool takes_new_storage(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    struct api_problems problems = {0};
+    if (snapshot->last.roles.initialized || largest_claim(sources, snapshot) ||
+        mysql_cluster_check_new_size(&snapshot->cluster, &problems) == 0)
+        return true;
+    not_accepted_problems(snapshot, "InvalidSpec", &problems);
+    return false;
+}
+
 /* A refused change of storage keeps the storage in force, and everything else goes on. */
 static bool keep_storage_in_force(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
 {
     struct api_problems problems = {0};
     if (!snapshot->last.storage)
-        return true;
+        return takes_new_storage(sources, snapshot);
     const struct pvc_object *claim = largest_claim(sources, snapshot);
     mysql_cluster_check_change(&snapshot->cluster, snapshot->last.storage, &problems);
     mysql_cluster_check_size(&snapshot->cluster, snapshot->last.storage, claim ? claim->name : NULL,
