@@ -72,3 +72,10 @@ enum pod_image_word pod_image_word_of(const char *reason, const char *words)
         return POD_IMAGE_REFUSED;
     return strstr(str_or_empty(words), ": ") ? POD_IMAGE_DELAYED : POD_IMAGE_UNTOLD;
 }
+
+bool pod_reason_lacks_claim(const char *words, const char *claim)
+{
+    char said[KUBE_NAME_MAX + 64];
+    snprintf(said, sizeof(said), "persistentvolumeclaim \"%.*s\" not found", KUBE_NAME_MAX, claim);
+    return strstr(str_or_empty(words), said) != NULL;
+}

@@ -186,7 +186,24 @@ static bool awaits_agents(const struct backup_snapshot *snapshot, char *text, si
     return true;
 }
 
-/* Whether all is there that a person must provide, and agents that can do it. */
+static void say_accepted(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    char text[KUBE_CONDITION_MESSAGE_MAX];
+    if (snapshot->claim_missing) {
+        snprintf(text, sizeof(text),
+            "destination.persistentVolumeClaim.claimName: there is no PersistentVolumeClaim %s in namespace %s; it goes on "
+            "when that is made",
+            snapshot->backup.destination.claim, snapshot->ns);
+        set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, "ClaimNotFound", text);
+    } else if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
+        set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, attempt_reason_name(ATTEMPT_STORE_REFUSED),
+            snapshot->last.message);
+    else
+        set(snapshot, step, CONDITION_BACKUP_ACCEPTED, true, "Accepted", "all that it needs is there");
+}
+
+/* Whether all is there that a person must provide, and agents that can do it. A claim may come later: what needs it is
+ * asked for all the same. */
 static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     char text[KUBE_CONDITION_MESSAGE_MAX];
@@ -203,11 +220,7 @@ static bool is_accepted(const struct backup_snapshot *snapshot, struct backup_st
     } else if (snapshot->secrets_known && awaits_agents(snapshot, text, sizeof(text))) {
         wait_unaccepted(snapshot, step, BACKUP_STORE_AGENT_OUTDATED, text);
     } else if (snapshot->secrets_known) {
-        if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
-            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, attempt_reason_name(ATTEMPT_STORE_REFUSED),
-                snapshot->last.message);
-        else
-            set(snapshot, step, CONDITION_BACKUP_ACCEPTED, true, "Accepted", "all that it needs is there");
+        say_accepted(snapshot, step);
         return true;
     } else
         again_in(step, BACKUP_RECHECK_MS);

@@ -162,6 +162,7 @@ static void read_store(
     if (destination->kind != BACKUP_DESTINATION_VOLUME)
         return;
     const struct pod_object *pod = store_pod_find(sources, ret->ns, ret->backup.cluster, destination->claim);
+    ret->claim_missing = !destination->size && store_pod_lacks_claim(pod, destination->claim);
     ret->store_gone = !pod || pod->object.deleting;
     ret->store_ready = store_pod_serves(pod, ret->store_message, sizeof(ret->store_message));
     if (!pod && !str_empty(memory->store_error))

@@ -95,6 +95,7 @@ struct backup_snapshot {
 
     bool store_ready;        /* volumes: the pod in front of it serves. S3: always true */
     bool store_gone;         /* volumes: there is no such pod, or it is being deleted */
+    bool claim_missing;      /* volumes: there is no such claim, and nobody but a person makes one */
     char store_message[320]; /* what it waits for */
 
     struct backup_job_view job;

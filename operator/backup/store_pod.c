@@ -10,6 +10,7 @@
 #include "operator/api/backup_store_pod.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
+#include "operator/api/pod_reason.h"
 
 static const struct custom_object *find_cluster(const struct backup_sources *sources, const char *ns, const char *name)
 {
@@ -36,6 +37,11 @@ bool store_pod_serves(const struct pod_object *pod, char *message, size_t size)
     else
         snprintf(message, size, "%s", pod ? "it is starting" : "it is being made");
     return understood && pod->ready && !pod->object.deleting && !str_empty(pod->pod_ip);
+}
+
+bool store_pod_lacks_claim(const struct pod_object *pod, const char *claim)
+{
+    return pod && !pod->scheduled && pod_reason_lacks_claim(pod->problem_message, claim);
 }
 
 /* ---- members ---- */

@@ -26,6 +26,8 @@ const struct pod_object *store_pod_find(
     const struct backup_sources *sources, const char *ns, const char *cluster, const char *claim);
 /* It serves, and we understand it. If not, message says what it waits for. pod may be NULL. */
 bool store_pod_serves(const struct pod_object *pod, char *message, size_t size);
+/* Its scheduler says that there is no such claim; it places the pod when that is made. pod may be NULL. */
+bool store_pod_lacks_claim(const struct pod_object *pod, const char *claim);
 /* Plans to make it, or to have one that is outdated made anew: at once when it serves nobody, else when nothing is
  * sent to it any more. Nothing while the cluster has no accepted spec. With `makes_claim` the claim is made before
  * it, if there is none and the destination says how large it should be. */

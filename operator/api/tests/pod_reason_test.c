@@ -65,9 +65,21 @@ static void words_of_images(void **state)
     }
 }
 
+static void claims_that_are_missing(void **state)
+{
+    UNUSED(state);
+    static const char words[] = "0/1 nodes are available: persistentvolumeclaim \"vol\" not found. preemption: 0/1";
+    assert_true(pod_reason_lacks_claim(words, "vol"));
+    assert_false(pod_reason_lacks_claim(words, "vol2"));
+    assert_false(pod_reason_lacks_claim(words, "vo"));
+    assert_false(pod_reason_lacks_claim("0/1 nodes are available: 1 Insufficient memory", "vol"));
+    assert_false(pod_reason_lacks_claim(NULL, "vol"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claims_that_are_missing),
         cmocka_unit_test(reasons),
         cmocka_unit_test(words_of_images),
     };
