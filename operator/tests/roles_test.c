@@ -357,6 +357,42 @@ static bool moved_after_drain(struct operator_world *world)
     return true;
 }
 
+/* As by a transaction that takes it long: it lags no more than before, so far. */
+static bool let_1_apply_for_long(struct operator_world *world)
+{
+    world_agent(world, 1)->applier_is_stuck = true;
+    world->numbers[0] = clock_monotonic_ms();
+    return true;
+}
+
+/* Positions are no news: a few of the agents' words must have come. */
+static bool position_is_told(struct operator_world *world)
+{
+    return clock_monotonic_ms() - world->numbers[0] > 2 * AGENT_STATUS_INTERVAL_MS &&
+        world_agent(world, 1)->received > world_agent(world, 1)->executed;
+}
+
+static bool what_it_applies_is_told(struct operator_world *world)
+{
+    return says(world, "waits: shop-mysql-1 has been applying what it received, for 2 s");
+}
+
+static bool let_1_finish(struct operator_world *world)
+{
+    if (!primary_is(world, 0) || world_agent(world, 0)->order.role != AGENT_ROLE_PRIMARY)
+        break_rule(world, "the primary was closed before its successor had applied what it had received");
+    world_agent(world, 1)->applier_is_stuck = false;
+    return true;
+}
+
+static void what_the_next_primary_applies_is_waited_for(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {UNTIL_SETTLED, let_1_apply_for_long, position_is_told, want_primary_1,
+        what_it_applies_is_told, let_1_finish, primary_is_1, UNTIL_SETTLED, NULL};
+    play(THREE, steps, NULL);
+}
+
 static void long_transactions_are_waited_for(void **state)
 {
     UNUSED(state);
@@ -600,6 +636,7 @@ int main(void)
         cmocka_unit_test(members_that_do_not_exist_are_refused),
         cmocka_unit_test(members_are_led_on_while_the_spec_is_not_accepted),
         cmocka_unit_test(a_target_that_lags_or_does_not_follow_is_refused),
+        cmocka_unit_test(what_the_next_primary_applies_is_waited_for),
         cmocka_unit_test(long_transactions_are_waited_for),
         cmocka_unit_test(a_deleted_primary_is_moved_first),
         cmocka_unit_test(members_that_leave_are_marked_and_cloned_when_they_return),

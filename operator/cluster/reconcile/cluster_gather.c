@@ -459,6 +459,7 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->terminal = NULL;
     snapshot->secrets.client_tls = NULL;
     snapshot->awaited_hash = snapshot->awaited_position = snapshot->awaited_boot_id = NULL;
+    snapshot->apply_position = NULL;
     snapshot->restore_answer = NULL;
     snapshot->template_change = snapshot->template_from = NULL;
     snapshot->restore_task_error = NULL;

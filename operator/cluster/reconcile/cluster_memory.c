@@ -18,6 +18,7 @@ static void memory_free(void *entry)
     http_tls_unref(memory->secrets.client_tls);
     restore_lookup_free(memory->restore);
     free(memory->awaited_position);
+    free(memory->apply_position);
     free(memory->final_error);
     free(memory->pod_question.refusal);
     free(memory->template_change);

@@ -84,6 +84,8 @@ struct cluster_memory {
     uint64_t awaited_lapses;
     char awaited_boot_id[40];
     char *awaited_position;
+    int64_t apply_since_ms, apply_epoch; /* see cluster_snapshot.h; of that epoch */
+    char *apply_position;
     struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */

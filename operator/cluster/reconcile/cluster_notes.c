@@ -3,6 +3,7 @@
 
 #include "operator/cluster/reconcile/cluster_notes.h"
 
+#include "common/alloc.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/cluster_failover.h"
@@ -91,6 +92,23 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
 
 /* ---- the status ---- */
 
+static void note_apply(
+    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    int64_t epoch = snapshot->last.roles.epoch;
+    if (!intent->waits_to_apply || !primary || !primary->agent) {
+        memory->apply_since_ms = 0;
+        str_replace(&memory->apply_position, NULL);
+        return;
+    }
+    if (memory->apply_since_ms > 0 && memory->apply_epoch == epoch)
+        return;
+    memory->apply_since_ms = snapshot->now_ms;
+    memory->apply_epoch = epoch;
+    str_replace(&memory->apply_position, primary->agent->gtid_executed);
+}
+
 void cluster_notes_drain(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
@@ -98,6 +116,7 @@ void cluster_notes_drain(
         memory->drain_since_ms = 0;
     else if (memory->drain_since_ms == 0)
         memory->drain_since_ms = snapshot->now_ms;
+    note_apply(memory, snapshot, intent);
 }
 
 bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -136,6 +155,9 @@ bool cluster_notes_report(struct cluster_memory *memory, const struct cluster_sn
 void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_ms, struct cluster_snapshot *snapshot)
 {
     snapshot->drain_since_ms = memory->drain_since_ms;
+    bool applies = memory->apply_since_ms > 0 && memory->apply_epoch == snapshot->last.roles.epoch;
+    snapshot->apply_since_ms = applies ? memory->apply_since_ms : 0;
+    snapshot->apply_position = applies ? memory->apply_position : NULL;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);

@@ -275,6 +275,41 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     return true;
 }
 
+/* All that the primary had committed when the wish was first seen. False also where that cannot be compared. */
+static bool lacks_wished_position(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *target)
+{
+    const char *position = snapshot->apply_position ? snapshot->apply_position : primary->agent->gtid_executed;
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, position);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = position_parse(flavour, target->agent->gtid_executed);
+    if (!wanted || !executed)
+        return false;
+    enum gtid_relation relation = gtid_set_compare(wanted, executed);
+    return relation != GTID_SUBSET && relation != GTID_EQUAL;
+}
+
+/* What the target still applies is waited for while writes go on; a transaction that takes it seconds would hold them
+ * up for as long. Its lag tells that only later: heartbeats wait behind such a transaction. Who leaves anyway, or takes
+ * no writes, gains nothing by it. */
+static bool must_apply(const struct cluster_snapshot *snapshot, enum transition_reason reason,
+    const struct cluster_member *primary, const struct cluster_member *target, struct cluster_intent *intent)
+{
+    const struct agent_status *agent = target->agent;
+    bool lags = agent->replication.lag_known && agent->replication.lag_ms > CLUSTER_MOVE_LAG_MAX_MS;
+    if (reason == TRANSITION_POD_DELETED || member_is_closed_for_room(snapshot, primary) ||
+        (!lags && !lacks_wished_position(snapshot, primary, target)))
+        return false;
+    int64_t waited_ms = snapshot->apply_since_ms > 0 ? snapshot->now_ms - snapshot->apply_since_ms : 0;
+    intent->waits_to_apply = true;
+    intent->waits_for_drain = snapshot->drain_since_ms > 0; /* its limit is not given anew */
+    intent->again_ms = 1000;
+    cluster_intent_say(intent,
+        "move the primary away from %s (%s); waits: %s has been applying what it received, for %lld s", primary->name,
+        transition_reason_name(reason), target->name, (long long)(MAX_OF(waited_ms, 0) / 1000));
+    return true;
+}
+
 static void grant(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
     const struct cluster_member *primary, struct cluster_intent *intent)
 {
@@ -301,7 +336,8 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
     if (!target)
         cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name,
             transition_reason_name(wish->reason), why);
-    else if (!must_drain(snapshot, wish->reason, primary, intent))
+    else if (!must_drain(snapshot, wish->reason, primary, intent) &&
+        !must_apply(snapshot, wish->reason, primary, target, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);
 }
 

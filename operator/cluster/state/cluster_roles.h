@@ -59,6 +59,8 @@
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before
  * (drainSeconds). */
 #define CLUSTER_DRAIN_MS 300
+/* A planned switchover is not begun while its target lags more. */
+#define CLUSTER_MOVE_LAG_MAX_MS 1000
 
 /* A wish to move the primary. */
 struct cluster_wish {
@@ -100,6 +102,7 @@ struct cluster_intent {
     /* For status.nextAction; "" nothing. */
     char next_action[512];
     bool waits_for_drain; /* only long transactions hold a wish up: since when is remembered outside */
+    bool waits_to_apply;  /* only what the target has to apply holds a wish up: likewise */
     int64_t again_ms;     /* look again then, 0: when something happens */
 };
 

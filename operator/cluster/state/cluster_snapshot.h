@@ -140,6 +140,10 @@ struct cluster_snapshot {
     int64_t generation;
     int64_t now_ms;          /* wall clock */
     int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
+    /* Since when a wish to move the primary waits for what the target applies, 0: it does not; and what the primary had
+     * executed then, NULL: not noted. */
+    int64_t apply_since_ms;
+    const char *apply_position;
     int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
     int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
     /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */

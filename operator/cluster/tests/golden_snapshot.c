@@ -474,6 +474,9 @@ static void put_times(struct golden *golden, const json_t *observed)
             order_error, sizeof(golden->snapshot.members[member].order_error), "%s", json_path_str(observed, path, ""));
     }
     golden->snapshot.drain_since_ms = drain_ms > 0 ? GOLDEN_NOW_MS - drain_ms : 0;
+    int64_t apply_ms = json_path_int(observed, "since.applyMs", 0);
+    golden->snapshot.apply_since_ms = apply_ms > 0 ? GOLDEN_NOW_MS - apply_ms : 0;
+    golden->snapshot.apply_position = json_string_value(json_object_get(observed, "applyPosition"));
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
     json_array_foreach(json_object_get(observed, "cutOff"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;
