@@ -242,6 +242,25 @@ static void watch_accounts(struct agent *agent)
     state->accounts_retry_ms = 0;
 }
 
+/* The account that spec.username names was there, and somebody has dropped it. */
+static void watch_user(struct agent *agent, const struct accounts_left *seen)
+{
+    struct instance_state *state = &agent->state;
+    bool is_told = !str_empty(agent->want.username) && agent_is_primary(state) &&
+        state->accounts_applied == state->accounts_wanted;
+    bool was_there = state->user_is_there;
+
+    if (!seen->is_known) /* not each probe asks */
+        return;
+    state->user_is_there = is_told && accounts_left_name(seen, agent->want.username);
+    if (!is_told || !was_there || state->user_is_there || accounts_left_are_cut(seen))
+        return;
+    log_warn("the account of spec.username was dropped by another hand: it is made again",
+        LOG_STR("account", agent->want.username));
+    state->accounts_wanted++;
+    state->accounts_retry_ms = 0;
+}
+
 static void take_left(struct agent *agent, const struct accounts_left *left)
 {
     if (!left->is_known)
@@ -255,8 +274,10 @@ static void take_probed_left(struct agent *agent)
 {
     const struct instance_state *state = &agent->state;
 
-    if (!state->action_running && state->probe_started_ms > state->role.finished_ms)
+    if (!state->action_running && state->probe_started_ms > state->role.finished_ms) {
+        watch_user(agent, &state->observed.left);
         take_left(agent, &state->observed.left);
+    }
 }
 
 static void on_probe(void *arg, struct probe_result *result)

@@ -76,6 +76,20 @@ int accounts_left_look(
     return -1;
 }
 
+bool accounts_left_name(const struct accounts_left *left, const char *username)
+{
+    for (int i = 0; i < left->account_count; i++) {
+        if (str_eq(left->accounts[i].name, username))
+            return true;
+    }
+    return false;
+}
+
+bool accounts_left_are_cut(const struct accounts_left *left)
+{
+    return left->account_count == (int)ARRAY_LEN(left->accounts);
+}
+
 void accounts_left_without(struct accounts_left *left, const char *username, const char *database)
 {
     int accounts = 0, databases = 0;

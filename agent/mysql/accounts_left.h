@@ -40,6 +40,10 @@ struct accounts_left {
 /* All that was noted and is there, named or not. */
 int accounts_left_look(
     struct session *session, const struct dialect *dialect, struct accounts_left *ret, struct error *err) KM_MUST_CHECK;
+/* The account is among them. */
+bool accounts_left_name(const struct accounts_left *left, const char *username);
+/* There may be more than are listed. */
+bool accounts_left_are_cut(const struct accounts_left *left);
 /* Without what is named; NULL: nothing is. */
 void accounts_left_without(struct accounts_left *left, const char *username, const char *database);
 /* Some can be locked and are not. */

@@ -8,6 +8,7 @@
 
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
+#include "common/clock.h"
 
 #define USER_PASSWORD "pw-user'\\"
 
@@ -146,6 +147,20 @@ static void test_what_is_dropped_is_not_left(void **state)
     assert_true(replication_rig_await(rig, 1, names_app_alone, "nothing is left", 20000));
 }
 
+static void test_the_named_one_is_made_again(void **state)
+{
+    struct replication_rig *rig = *state;
+    int64_t end_ms = clock_monotonic_ms() + 40000;
+
+    assert_true(enters(rig, 1, "app", "SELECT 1"));
+    replication_rig_run(rig, 12000); /* it has been seen */
+    assert_true(member_sql(rig, 1, "DROP USER app@'%'", NULL));
+    assert_false(enters(rig, 1, "app", "SELECT 1"));
+    while (!enters(rig, 1, "app", "SELECT 1") && clock_monotonic_ms() < end_ms)
+        replication_rig_run(rig, 500);
+    assert_true(enters(rig, 1, "app", "INSERT INTO app_db.t VALUES (3)"));
+}
+
 int names_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +170,7 @@ int names_stories_run(bool mysql)
         cmocka_unit_test(test_naming_it_again_unlocks_it),
         cmocka_unit_test(test_another_primary_knows_of_it),
         cmocka_unit_test(test_what_is_dropped_is_not_left),
+        cmocka_unit_test(test_the_named_one_is_made_again),
     };
 
     return cmocka_run_group_tests_name(mysql ? "names of MySQL" : "names of MariaDB", tests,

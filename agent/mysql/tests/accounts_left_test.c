@@ -48,6 +48,19 @@ static void test_what_can_be_locked(void **unused)
     assert_false(accounts_left_are_open(&left));
 }
 
+static void test_what_is_there(void **unused)
+{
+    struct accounts_left left = sample();
+
+    UNUSED(unused);
+    assert_true(accounts_left_name(&left, "app"));
+    assert_false(accounts_left_name(&left, "App"));
+    assert_false(accounts_left_name(&left, "ap"));
+    assert_false(accounts_left_are_cut(&left));
+    left.account_count = ACCOUNTS_LEFT_MAX + 1;
+    assert_true(accounts_left_are_cut(&left));
+}
+
 /* The longest names there can be, and one more of each than is told. */
 static void test_all_that_is_told_fits(void **unused)
 {
@@ -71,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_named_is_not_left),
         cmocka_unit_test(test_what_can_be_locked),
+        cmocka_unit_test(test_what_is_there),
         cmocka_unit_test(test_all_that_is_told_fits),
     };
 
