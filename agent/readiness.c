@@ -95,6 +95,19 @@ static void say_floor(const struct instance_state *state, char *out, size_t size
             (unsigned long long)volume_room_rounded_mib(room->floor, room->bytes));
 }
 
+/* As of the latest collection of counters, which also a server that is full answers: the session is there before. */
+static void add_connections_full(const struct instance_state *state, struct agent_status *status)
+{
+    double used = server_status_value(&state->observed.status, "Threads_connected");
+    double most = server_status_value(&state->observed.status, "max_connections");
+
+    if (status->phase == AGENT_PHASE_RUNNING && most > 0 && used >= most)
+        agent_status_add_problem(status, AGENT_PROBLEM_CONNECTIONS_FULL,
+            "%.0f connections are open, max_connections is %.0f: clients are refused (Too many connections); end idle "
+            "ones, or raise spec.mycnf.max_connections",
+            used, most);
+}
+
 static void add_problems(const struct instance_state *state, struct agent_status *status)
 {
     const struct volume_room *room = &state->room;
@@ -119,6 +132,7 @@ static void add_problems(const struct instance_state *state, struct agent_status
         agent_status_add_problem(status, AGENT_PROBLEM_VOLUME_FULL, "%llu of %llu MiB of the data volume are free%s",
             (unsigned long long)volume_room_rounded_mib(room->free_bytes, room->bytes),
             (unsigned long long)(room->bytes / KM_MIB), floor);
+    add_connections_full(state, status);
     if (state->probe_error.kind == ERROR_UNAUTHORIZED)
         agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);
 }

@@ -11,6 +11,7 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_CERTIFICATE_INVALID] = "CertificateInvalid",
     [AGENT_PROBLEM_CLOSED_FOR_COPY] = "ClosedForCopy",
     [AGENT_PROBLEM_CONFIG_INVALID] = "ConfigInvalid",
+    [AGENT_PROBLEM_CONNECTIONS_FULL] = "ConnectionsFull",
     [AGENT_PROBLEM_DRAIN_BLOCKED] = "DrainBlocked",
     [AGENT_PROBLEM_DUPLICATE_SERVER_ID] = "DuplicateServerId",
     [AGENT_PROBLEM_ERRANT_TRANSACTIONS] = "ErrantTransactions",

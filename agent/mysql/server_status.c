@@ -227,6 +227,15 @@ void server_status_take(
     }
 }
 
+double server_status_value(const struct server_status *status, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (rows[i].source != SOURCE_REPLICA && str_eq(rows[i].name, name))
+            return status->values[i];
+    }
+    return (double)NAN;
+}
+
 const char *const *server_status_patterns(void)
 {
     static const char *const patterns[] = {"Uptime", "Threads_%", "Connection%", "Max_used_connections", "Aborted_%",

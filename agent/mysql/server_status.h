@@ -21,6 +21,9 @@ struct server_status {
 
 void server_status_clear(struct server_status *status);
 
+/* Of a status variable or a variable by the server's name; NAN: not reported. */
+double server_status_value(const struct server_status *status, const char *name);
+
 enum server_status_source { SOURCE_STATUS, SOURCE_VARIABLE, SOURCE_REPLICA };
 /* Takes one name and value as the server prints them; names we do not export are ignored. "ON"/"Yes" are 1,
  * "OFF"/"No" 0. */

@@ -353,6 +353,31 @@ static void test_accounts_of_a_replica(void **unused)
     assert_string_not_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
 }
 
+static void test_a_server_that_is_full_of_connections_is_told(void **unused)
+{
+    static const char *const rows[][3] = {
+        /* open, allowed, told */
+        {"150", "151", NULL}, {"151", "151", "151 connections are open, max_connections is 151"},
+        {"152", "151", "152 connections are open, max_connections is 151"}, {"7", "", NULL}, /* not reported */
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state state = healthy();
+        struct agent_status status = {0};
+        server_status_clear(&state.observed.status);
+        server_status_take(&state.observed.status, SOURCE_STATUS, "Threads_connected", rows[i][0]);
+        server_status_take(&state.observed.status, SOURCE_VARIABLE, "max_connections", rows[i][1]);
+        readiness_fill_status(&state, NOW, &status);
+        assert_int_equal(status.problem_count, rows[i][2] ? 1 : 0);
+        if (!rows[i][2])
+            continue;
+        assert_string_equal(status.problems[0].reason, "ConnectionsFull");
+        assert_non_null(strstr(status.problems[0].message, rows[i][2]));
+        assert_true(status.ready);
+    }
+}
+
 static void test_a_server_that_cannot_require_tls_is_told(void **unused)
 {
     struct instance_state state = healthy();
@@ -564,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_events_of_a_primary),
         cmocka_unit_test(test_accounts_of_a_replica),
+        cmocka_unit_test(test_a_server_that_is_full_of_connections_is_told),
         cmocka_unit_test(test_a_server_that_cannot_require_tls_is_told),
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
         cmocka_unit_test(test_live_gives_up_only_on_a_long_hang),
