@@ -244,10 +244,10 @@ struct instance_state {
     struct accounts_left left;
     bool named_known;
     char named_user[65], named_database[65]; /* "" none */
-    bool user_is_there; /* the account of spec.username, as seen last on this primary since it was applied */
-    uint64_t accounts_digest;           /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete;           /* a file that is needed is missing */
-    bool accounts_once;                 /* they were applied to this data folder at some time */
+    bool user_is_there;       /* the account of spec.username, as seen last on this primary since it was applied */
+    uint64_t accounts_digest; /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    bool accounts_incomplete; /* a file that is needed is missing */
+    bool accounts_once;       /* they were applied to this data folder at some time */
     enum accounts_scope accounts_scope; /* of what was applied */
     struct error files_error;           /* the mounted files cannot be used */
     struct error accounts_error;        /* why the latest attempt failed */

@@ -138,8 +138,8 @@ struct cluster_snapshot {
     char *ns, *name, *uid;          /* of the MysqlCluster */
     char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
     int64_t generation;
-    int64_t now_ms;          /* wall clock */
-    int64_t drain_since_ms;  /* since when a wish to move the primary waits for long transactions, 0: it does not */
+    int64_t now_ms;         /* wall clock */
+    int64_t drain_since_ms; /* since when a wish to move the primary waits for long transactions, 0: it does not */
     /* Since when a wish to move the primary waits for what the target applies, 0: it does not; and what the primary had
      * executed then, NULL: not noted. */
     int64_t apply_since_ms;
