@@ -296,11 +296,12 @@ static bool must_apply(const struct cluster_snapshot *snapshot, enum transition_
     const struct cluster_member *primary, const struct cluster_member *target, struct cluster_intent *intent)
 {
     const struct agent_status *agent = target->agent;
-    bool lags = agent->replication.lag_known && agent->replication.lag_ms > CLUSTER_MOVE_LAG_MAX_MS;
+    int64_t waited_ms = snapshot->apply_since_ms > 0 ? snapshot->now_ms - snapshot->apply_since_ms : 0;
+    bool lags = agent->replication.lag_known && agent->replication.lag_ms > CLUSTER_MOVE_LAG_MAX_MS &&
+        waited_ms < CLUSTER_MOVE_LAG_PATIENCE_MS;
     if (reason == TRANSITION_POD_DELETED || member_is_closed_for_room(snapshot, primary) ||
         (!lags && !lacks_wished_position(snapshot, primary, target)))
         return false;
-    int64_t waited_ms = snapshot->apply_since_ms > 0 ? snapshot->now_ms - snapshot->apply_since_ms : 0;
     intent->waits_to_apply = true;
     intent->waits_for_drain = snapshot->drain_since_ms > 0; /* its limit is not given anew */
     intent->again_ms = 1000;

@@ -59,8 +59,10 @@
 /* What running transactions are given on the old primary once the route is moved; long ones were waited for before
  * (drainSeconds). */
 #define CLUSTER_DRAIN_MS 300
-/* A planned switchover is not begun while its target lags more. */
+/* A planned switchover is not begun while its target lags more, unless it has waited for so long: a replica may always
+ * lag a little. */
 #define CLUSTER_MOVE_LAG_MAX_MS 1000
+#define CLUSTER_MOVE_LAG_PATIENCE_MS 60000
 
 /* A wish to move the primary. */
 struct cluster_wish {
