@@ -122,8 +122,8 @@ size_t agent_check_adjusted(const char *said, const char **ret_cut);
 /* What `init` has ended for. The exit code tells it, beside words that are for people. */
 enum agent_init_fault {
     AGENT_INIT_FAULT_OTHER,
-    AGENT_INIT_FAULT_MYCNF, /* the server refuses it */
-    AGENT_INIT_FAULT_IMAGE, /* it holds no server, or one that cannot read the data */
+    AGENT_INIT_FAULT_MYCNF,  /* the server refuses it */
+    AGENT_INIT_FAULT_IMAGE,  /* it holds no server, or one that cannot read the data */
     AGENT_INIT_FAULT_MEMORY, /* the kernel has ended a program of it for want of memory */
     AGENT_INIT_FAULT_COUNT
 };
