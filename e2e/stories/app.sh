@@ -39,18 +39,19 @@ answer() { kn exec client -- curl -sS --max-time 5 "http://web.$NS.svc:8080/cgi-
 answers() { [[ $(answer) == "$1" ]]; }
 wait_until 30 "an answer" answers hello
 
-say "an image that does not exist is named, with the pod"
-kn patch "$web" web --type=merge -p '{"spec":{"image":"registry.local/no-such:1"}}' > /dev/null
-says_image() { [[ $(kn get "$web" web -o jsonpath='{.status.conditions[?(@.type=="Ready")].message}') == *"pods are available; web-"*ImagePull*no-such* ]]; }
-wait_until 60 "the pod's reason" says_image
-kn patch "$web" web --type=merge -p '{"spec":{"image":"registry.local/web:1"}}' > /dev/null
-kn wait "$web/web" --for=condition=Ready --timeout=55s > /dev/null
-
 say "settled: nothing is written"
 versions() { echo "$(field $web web .metadata.resourceVersion) $(field deployment web .metadata.resourceVersion) $(field service web .metadata.resourceVersion)"; }
 before=$(versions)
 sleep 5
 expect_eq "versions" "$(versions)" "$before"
+
+say "an image that does not exist is named, with the pod"
+kn patch "$web" web --type=merge -p '{"spec":{"image":"registry.local/no-such:1"}}' > /dev/null
+says_image() { [[ $(kn get "$web" web -o jsonpath='{.status.conditions[?(@.type=="Ready")].message}') == *"pods are available; web-"*ImagePull*no-such* ]]; }
+wait_until 60 "the pod's reason" says_image
+kn patch "$web" web --type=merge -p '{"spec":{"image":"registry.local/web:1"}}' > /dev/null
+kn rollout status deployment/web --timeout=55s > /dev/null
+wait_until 60 "ready" condition_is $web web Ready True
 
 say "what is changed by hand goes back"
 address=$(field service web .spec.clusterIP)
