@@ -28,6 +28,7 @@
 #include "common/fs.h"
 #include "common/strvec.h"
 #include "common/subprocess.h"
+#include "common/tests/port_util.h"
 #include "common/tls.h"
 
 #define RIG_USER "mysql"
@@ -89,18 +90,6 @@ bool agent_rig_file_says(const struct agent_rig *rig, const char *name, const ch
 
     strbuf_init(&content, 16 * KM_MIB);
     return fs_read_file(agent_rig_path(rig, name), &content, NULL) == 0 && strstr(content.buf, text);
-}
-
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 void agent_rig_put_certificates(struct agent_rig *rig)

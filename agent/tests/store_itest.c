@@ -22,6 +22,7 @@
 #include "common/object_store.h"
 #include "common/tests/http_util.h"
 #include "common/tests/object_util.h"
+#include "common/tests/port_util.h"
 #include "common/tls.h"
 
 #define PART ((size_t)(5 * KM_MIB))
@@ -184,18 +185,6 @@ static bool becomes(struct world *w, const char *path, int status)
         loop_for(w->loop, 30);
     }
     return false;
-}
-
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 static int set_up(void **state)

@@ -14,6 +14,7 @@
 #include "common/fs.h"
 #include "common/subprocess.h"
 #include "common/tests/http_util.h"
+#include "common/tests/port_util.h"
 
 #define NGHTTPD "/usr/sbin/nghttpd"
 #define FILE_BYTES 300000
@@ -36,18 +37,6 @@ static void on_exited(void *arg, const struct subprocess_result *result)
 {
     UNUSED(result);
     ((struct world *)arg)->server_exited++;
-}
-
-/* A port that nobody uses now. */
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(fd, (struct sockaddr *)&address, len) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-        abort();
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 static void put_file(const struct world *w, const char *name, const void *data, size_t len)
