@@ -200,7 +200,7 @@ static int64_t retry_in(struct seed *seed, const struct error *err, const struct
     return seed_retry_in_ms(&seed->retries, err);
 }
 
-/* This container is told of by its end: the kubelet counts such ends, and the operator names the limit. */
+/* `init` ends: the kubelet counts that, and the operator names the memory limit in the status. */
 static void end_without_memory(struct seed *seed, const struct error *err)
 {
     seed->error = *err;

@@ -61,8 +61,8 @@ void volume_room_skip(struct volume_room *room);
 
 /* How much has to be free for is_short to end. */
 uint64_t volume_room_enough(const struct volume_room *room);
-/* It is short for the speed alone at which it was filled: within a minute there is enough, as much as is free now, unless
- * somebody fills it as fast again. */
+/* It is short for the speed alone at which it was filled: within a minute what is free now is enough, unless somebody
+ * fills it as fast again. */
 bool volume_room_passes(const struct volume_room *room);
 /* Whether somebody who writes, in a transaction that has run for age_ms, is to be ended, now that so much is free: less
  * than half of the floor; or its commit may not find room. That writes into the binary log about as much as has gone

@@ -20,8 +20,8 @@ uint64_t memory_kills(void);
  * is none. */
 uint64_t memory_kills_in(const char *text);
 
-/* Of what failed: the kernel has ended a program of the container's since memory_kills() was kills_before. err, which may
- * say no more than "Killed", then begins with "out of memory" and the limit. */
+/* Of what failed: the kernel has ended a program of the container's since memory_kills() was kills_before. err, which
+ * may say no more than "Killed", then begins with "out of memory" and the limit. */
 bool memory_blame(uint64_t kills_before, struct error *err);
 
 /* Bytes, of the node: all that there is, whoever has it. 0: it cannot be known. */

@@ -356,7 +356,7 @@ static void test_accounts_of_a_replica(void **unused)
 static void test_a_server_that_is_full_of_connections_is_told(void **unused)
 {
     static const char *const rows[][3] = {
-        /* open, allowed, told */
+        /* Threads_connected, max_connections, the problem */
         {"150", "151", NULL}, {"151", "151", "151 connections are open, max_connections is 151"},
         {"152", "151", "152 connections are open, max_connections is 151"}, {"7", "", NULL}, /* not reported */
     };

@@ -27,7 +27,7 @@ bool pod_reason_is_beginning(const char *reason);
 /* The container ends over and over. Why is not said by this. */
 bool pod_reason_is_loop(const char *reason);
 
-/* Of a pod without a node: the scheduler's words say that this claim does not exist. */
+/* words: the message of a pod's condition PodScheduled. True: it says that this PersistentVolumeClaim does not exist. */
 bool pod_reason_lacks_claim(const char *words, const char *claim);
 
 /* What a pod's words say of an image that is not there (pod_reason_is_image). */

@@ -365,7 +365,7 @@ static bool let_1_apply_for_long(struct operator_world *world)
     return true;
 }
 
-/* Positions are no news: a few of the agents' words must have come. */
+/* A changed position alone sends no status: two status intervals of the agents must have passed. */
 static bool position_is_told(struct operator_world *world)
 {
     return clock_monotonic_ms() - world->numbers[0] > 2 * AGENT_STATUS_INTERVAL_MS &&

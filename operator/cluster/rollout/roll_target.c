@@ -154,7 +154,7 @@ static const struct cluster_member *find_ended(const struct cluster_snapshot *sn
     return NULL;
 }
 
-/* Whoever killed it may have had nothing to do with what is rolled out: a node that ran full, a person, a fault test. */
+/* Whoever killed it may have had nothing to do with what is rolled out: a node without memory, a person. */
 static enum roll_reason why_ended(const struct pod_object *pod)
 {
     bool is_killed = pod->problem_exit == EXIT_SIGKILL && !pod_reason_is_memory(str_or_empty(pod->problem_reason));

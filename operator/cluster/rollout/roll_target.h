@@ -17,8 +17,8 @@
  * Which try failed stands in the status before anything goes back, so an operator that is restarted goes on with the
  * same decision. It ends when what is wanted is another one (the spec, its MysqlConfig, the operator), or the
  * annotation ANNOTATION_ROLL_AGAIN has another value; for what was not made, placed or pulled also by itself, after
- * pauses that grow from ROLL_RETRY_MS to ROLL_RETRY_MAX_MS; where somebody else killed the server (SIGKILL, not for want
- * of memory) from ROLL_RETRY_KILLED_MS on.
+ * pauses that grow from ROLL_RETRY_MS to ROLL_RETRY_MAX_MS; where somebody else killed the server (SIGKILL, not for
+ * want of memory) from ROLL_RETRY_KILLED_MS on.
  */
 #ifndef KM_ROLL_TARGET_H
 #define KM_ROLL_TARGET_H
