@@ -4,18 +4,8 @@
 #include "agent/bootstrap/mycnf_memory.h"
 
 #include "agent/mysql/variables.h"
+#include "common/cache_options.h"
 #include "common/option_size.h"
-
-/* Of both families, as operator/api/memory_fit.c has them. */
-static const char *const caches[] = {
-    "innodb_buffer_pool_size",
-    "aria_pagecache_buffer_size",
-    "innodb_log_buffer_size",
-    "key_buffer_size",
-    "query_cache_size",
-    "rocksdb_block_cache_size",
-    "s3_pagecache_buffer_size",
-};
 
 struct demand {
     const struct variable_change *largest; /* NULL: none is set */
@@ -24,8 +14,8 @@ struct demand {
 
 static bool is_cache(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
-        if (str_eq(name, caches[i]))
+    for (size_t i = 0; i < ARRAY_LEN(cache_options); i++) {
+        if (str_eq(name, cache_options[i]))
             return true;
     }
     return false;

@@ -3,25 +3,14 @@
 
 #include "operator/api/memory_fit.h"
 
+#include "common/cache_options.h"
 #include "common/json.h"
 #include "operator/api/mycnf.h"
 #include "operator/api/names.h"
 #include "operator/api/pod_template.h"
 #include "operator/api/quantity.h"
 
-#define KEY_BUFFER_POOL "innodb_buffer_pool_size"
 #define TEXT_MAX 32
-
-/* Of both families. */
-static const char *const caches[] = {
-    KEY_BUFFER_POOL,
-    "aria_pagecache_buffer_size",
-    "innodb_log_buffer_size",
-    "key_buffer_size",
-    "query_cache_size",
-    "rocksdb_block_cache_size",
-    "s3_pagecache_buffer_size",
-};
 
 struct cache {
     const char *key; /* as the merged mycnf has it, with loose_ or without; NULL: not set there */
@@ -32,7 +21,7 @@ struct cache {
 struct demand {
     int64_t limit_bytes; /* 0: none */
     char limit[TEXT_MAX];
-    struct cache caches[ARRAY_LEN(caches)];
+    struct cache caches[CACHE_OPTION_COUNT];
     int64_t total_bytes; /* of all caches; no more than INT64_MAX */
 };
 
@@ -88,10 +77,10 @@ static void read_demand(const struct mysql_config_spec *config, struct demand *r
 {
     *ret = (struct demand){0};
     read_limit(config, ret);
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+    for (size_t i = 0; i < CACHE_OPTION_COUNT; i++) {
         struct cache *cache = &ret->caches[i];
-        read_cache(config->mycnf, caches[i], cache);
-        if (!cache->key && str_eq(caches[i], KEY_BUFFER_POOL)) {
+        read_cache(config->mycnf, cache_options[i], cache);
+        if (!cache->key && str_eq(cache_options[i], CACHE_OPTION_BUFFER_POOL)) {
             /* A podTemplate may leave less than the default goes by: that is no fault of the caches in mycnf. */
             int64_t pool = mycnf_default_pool_bytes(config->mycnf, config->memory_limit_bytes);
             cache->bytes = pool < ret->limit_bytes ? pool : 0;
@@ -104,7 +93,7 @@ static void read_demand(const struct mysql_config_spec *config, struct demand *r
 static bool asks_for_more(const struct demand *demand, const struct demand *in_force)
 {
     bool more = in_force->limit_bytes == 0 || demand->limit_bytes < in_force->limit_bytes;
-    for (size_t i = 0; !more && i < ARRAY_LEN(caches); i++)
+    for (size_t i = 0; !more && i < CACHE_OPTION_COUNT; i++)
         more = demand->caches[i].bytes > in_force->caches[i].bytes;
     return more;
 }
@@ -150,7 +139,7 @@ static void check_each(const struct mysql_cluster *cluster, const json_t *named_
     const struct mysql_config_spec *config, const struct demand *demand, struct api_problems *problems)
 {
     char path[API_PATH_MAX], value[TEXT_MAX];
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+    for (size_t i = 0; i < CACHE_OPTION_COUNT; i++) {
         const struct cache *cache = &demand->caches[i];
         if (!cache->key || cache->bytes < demand->limit_bytes)
             continue;
@@ -166,7 +155,7 @@ static void add_cache(
 {
     char value[TEXT_MAX];
     if (cache->is_default) {
-        strbuf_addf(out, " and %s %lldM (the default)", caches[which], (long long)(cache->bytes / KM_MIB));
+        strbuf_addf(out, " and %s %lldM (the default)", cache_options[which], (long long)(cache->bytes / KM_MIB));
         return;
     }
     print_value(json_object_get(config->mycnf, cache->key), value);
@@ -178,17 +167,17 @@ static void check_sum(const struct mysql_cluster *cluster, const json_t *named_s
     const struct mysql_config_spec *config, const struct demand *demand, struct api_problems *problems)
 {
     char path[API_PATH_MAX], value[TEXT_MAX];
-    size_t largest = ARRAY_LEN(caches);
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+    size_t largest = CACHE_OPTION_COUNT;
+    for (size_t i = 0; i < CACHE_OPTION_COUNT; i++) {
         const struct cache *cache = &demand->caches[i];
-        if (cache->key && (largest == ARRAY_LEN(caches) || cache->bytes > demand->caches[largest].bytes))
+        if (cache->key && (largest == CACHE_OPTION_COUNT || cache->bytes > demand->caches[largest].bytes))
             largest = i;
     }
-    if (largest == ARRAY_LEN(caches) || demand->total_bytes < demand->limit_bytes)
+    if (largest == CACHE_OPTION_COUNT || demand->total_bytes < demand->limit_bytes)
         return;
     _cleanup_(strbuf_release) struct strbuf others;
     strbuf_init(&others, KM_KIB);
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+    for (size_t i = 0; i < CACHE_OPTION_COUNT; i++) {
         if (i != largest && demand->caches[i].bytes > 0)
             add_cache(config, i, &demand->caches[i], &others);
     }
