@@ -177,10 +177,15 @@ check-chart:  ## What helm makes of the chart is what kustomize makes of deploy/
 check-asan:  ## Unit tests under the address and undefined-behaviour sanitizers
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address check-unit
 
-# Not the operator's: it has one thread. The first line keeps that true.
-check-tsan:  ## The agent's and the common unit tests under the thread sanitizer
+# Only what has more than one thread, which is nothing of the operator's. The first two lines keep that true.
+check-tsan:  ## The unit tests with threads in them, under the thread sanitizer
 	$(Q)! grep -rlE 'common/worker\.h|pthread\.h' operator
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread UNIT_OF="agent common" check-unit
+	$(Q)! grep -rlE 'pthread_create|thrd_create' --include=*.c agent common | grep -v '^common/worker\.c$$'
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE=thread UNIT_OF="agent common" check-threads
+
+check-threads: $(unit_here)
+	$(Q)build-aux/with-threads.sh $(unit_here) > $(BUILD)/with-threads
+	$(Q)$(run_tests) unit $$(cat $(BUILD)/with-threads)
 
 # CORE=1, which a plain `make test` says: without those whose source has a line "/* full: WHY */".
 itest_left_out = $(if $(CORE),$(shell grep -l '^/\* full:' $(itest_src)))
@@ -373,7 +378,7 @@ help:  ## This text
 	@echo '  Example:   make CC=clang BUILD=build-clang check'
 
 FORCE:
-.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-integration check-servers check-libmysqlclient \
+.PHONY: FORCE all objects unit-tests integration-tests check check-unit check-asan check-tsan check-threads check-integration check-servers check-libmysqlclient \
   check-integration-asan check-faults faults simulate check-simulate fuzz run-fuzzers check-deploy check-chart check-layers check-circles check-texts check-headers check-size check-license check-version check-docs format format-check lint \
   lint-shell lint-c static images release deps cluster-up cluster-down cluster-status control-plane-up control-plane-down deploy \
   undeploy e2e conformance bench demo demo-clean test clean help compile_commands.json

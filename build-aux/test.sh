@@ -71,7 +71,7 @@ stages=(
   "integration       2700  1300 -                                CORE=\$core_only ${make[*]} check-integration"
   "bed               1500   280 e2e/faults/bed/run.sh            overlapping"
   "faults            1500   550 e2e/faults/run.sh                e2e/faults/run.sh"
-  "tsan              1500   150 -                                ${make[*]} check-tsan"
+  "tsan              1500    60 -                                ${make[*]} check-tsan"
   "lint               900   270 -                                ${make[*]} lint"
   "fuzz               600   120 -                                ${make[*]} fuzz"
   "integration-asan  1500  1200 -                                TEST_FILTER='!(*_mysql_itest)' ${make[*]} check-integration-asan"
