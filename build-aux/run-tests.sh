@@ -60,6 +60,8 @@ TMPDIR=$KM_TEST_TMP
 export KM_TEST_TMP TMPDIR
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+# Documents are thousands of small pieces of memory, taken and given back at once: glibc keeps only a few of them at hand.
+export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.tcache_count=65535}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
 trap 'rm -rf "$KM_TEST_TMP"' EXIT
 touch "$KM_TEST_TMP/counts" "$KM_TEST_TMP/times"

@@ -6,9 +6,9 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "common/strvec.h"
 
 #define CREATED "2026-01-02T03:04:05Z"
+#define SEGMENTS_MAX 10
 
 /* ---- paths ---- */
 
@@ -17,36 +17,65 @@ static void copy(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text);
 }
 
-static int parse_segments(const struct strvec *parts, struct kube_api_path *ret)
+/* Of a path, without the slashes. Steps ask for objects by their paths all the time: no memory is taken. */
+struct segments {
+    struct segment {
+        const char *text;
+        int len;
+    } v[SEGMENTS_MAX];
+    size_t n;
+};
+
+static bool segment_is(const struct segment *segment, const char *text)
 {
-    size_t i = str_eq(parts->v[0], "api") ? 2 : 3;
-    if (parts->n <= i || (i == 3 && !str_eq(parts->v[0], "apis")))
+    return (size_t)segment->len == strlen(text) && strncmp(segment->text, text, (size_t)segment->len) == 0;
+}
+
+static int split(const char *text, struct segments *ret)
+{
+    ret->n = 0;
+    for (const char *at = text + strspn(text, "/"); *at; at += strspn(at, "/")) {
+        size_t len = strcspn(at, "/");
+        if (ret->n == SEGMENTS_MAX)
+            return -1;
+        ret->v[ret->n++] = (struct segment){at, (int)len};
+        at += len;
+    }
+    return 0;
+}
+
+static void copy_segment(char *out, size_t size, const struct segment *segment)
+{
+    size_t len = MIN_OF((size_t)segment->len, size - 1);
+    memcpy(out, segment->text, len);
+    out[len] = '\0';
+}
+
+static int parse_segments(const struct segments *parts, struct kube_api_path *ret)
+{
+    size_t i = segment_is(&parts->v[0], "api") ? 2 : 3;
+    if (parts->n <= i || (i == 3 && !segment_is(&parts->v[0], "apis")))
         return -1;
-    size_t prefix = i;
-    if (str_eq(parts->v[i], "namespaces") && parts->n > i + 2) {
-        copy(ret->ns, sizeof(ret->ns), parts->v[i + 1]);
+    const struct segment *last = &parts->v[i - 1];
+    const char *root = parts->v[0].text - 1;
+    int root_len = (int)(last->text + last->len - root);
+    if (segment_is(&parts->v[i], "namespaces") && parts->n > i + 2) {
+        copy_segment(ret->ns, sizeof(ret->ns), &parts->v[i + 1]);
         i += 2;
     }
-    if (prefix == 2)
-        snprintf(ret->collection, sizeof(ret->collection), "/api/%s/%s", parts->v[1], parts->v[i]);
-    else
-        snprintf(ret->collection, sizeof(ret->collection), "/apis/%s/%s/%s", parts->v[1], parts->v[2], parts->v[i]);
+    snprintf(ret->collection, sizeof(ret->collection), "%.*s/%.*s", root_len, root, parts->v[i].len, parts->v[i].text);
     if (parts->n > i + 1)
-        copy(ret->name, sizeof(ret->name), parts->v[i + 1]);
+        copy_segment(ret->name, sizeof(ret->name), &parts->v[i + 1]);
     if (parts->n > i + 2)
-        copy(ret->subresource, sizeof(ret->subresource), parts->v[i + 2]);
+        copy_segment(ret->subresource, sizeof(ret->subresource), &parts->v[i + 2]);
     return parts->n > i + 3 ? -1 : 0;
 }
 
 int kube_api_path_parse(const char *text, struct kube_api_path *ret)
 {
-    *ret = (struct kube_api_path){.ns = ""};
-    struct strvec parts;
-    strvec_init(&parts);
-    strvec_split(&parts, text, "/");
-    int rc = parts.n < 3 ? -1 : parse_segments(&parts, ret);
-    strvec_release(&parts);
-    return rc;
+    struct segments parts;
+    ret->collection[0] = ret->ns[0] = ret->name[0] = ret->subresource[0] = '\0';
+    return *text == '/' && split(text, &parts) == 0 && parts.n >= 3 ? parse_segments(&parts, ret) : -1;
 }
 
 static int path_compare(const struct kube_api_path *a, const struct kube_api_path *b)
@@ -229,31 +258,33 @@ static void keep_server_fields(json_t *object, const json_t *before)
     }
 }
 
-static json_t *only_status(const json_t *before, const json_t *changed)
+/* Everything but these is of the state before, and shared with it: states do not change. */
+static json_t *only_status(const json_t *before, json_t *changed)
 {
-    json_t *object = json_deep_copy(before);
+    json_t *object = json_copy((json_t *)(uintptr_t)before);
+    json_put(object, "metadata", json_copy(json_object_get(before, "metadata")));
     json_object_del(object, "status");
     json_t *status = json_object_get(changed, "status");
     if (status)
         json_object_set(object, "status", status);
+    json_decref(changed);
     return object;
 }
 
 static json_t *all_but_status(const json_t *before, json_t *changed)
 {
-    json_t *object = json_deep_copy(changed);
-    json_object_del(object, "status");
+    json_object_del(changed, "status");
     json_t *status = json_object_get(before, "status");
     if (status)
-        json_object_set(object, "status", status);
-    return object;
+        json_object_set(changed, "status", status);
+    return changed;
 }
 
 /* The object after the write, before any stamping. New reference. */
 static json_t *next_state(
     struct kube_api_entry *entry, enum kube_api_write how, const struct kube_api_path *path, const json_t *body)
 {
-    _cleanup_(json_decrefp) json_t *changed = json_deep_copy(how == KUBE_API_UPDATE ? body : entry->object);
+    json_t *changed = json_deep_copy(how == KUBE_API_UPDATE ? body : entry->object);
     bool whole = !*path->subresource;
     if (how == KUBE_API_APPLY) /* what others have written stays, in a status, too */
         prune(changed, whole ? entry->applied : entry->applied_status, body);
