@@ -280,6 +280,22 @@ static struct kube_object *scan_deleted(const struct informer *informer, struct 
     return NULL;
 }
 
+/* Of most writes of ours, whose answer came first: what is known is not projected once more. */
+static bool is_known(const struct informer *informer, struct json_slice slice)
+{
+    struct kube_meta meta;
+    if (kube_meta_scan(slice, &meta, NULL) < 0)
+        return false;
+    struct kube_object *object = kube_object_new(sizeof(*object), &meta, 0, NULL);
+    bool wanted = is_wanted(informer, object->key);
+    const struct kube_object *stored = wanted ? store_get(informer->store, object->key) : NULL;
+    int order = 1;
+    bool known =
+        stored && kube_version_compare(object->resource_version, stored->resource_version, &order) && order <= 0;
+    free(object);
+    return known;
+}
+
 static void on_event(void *arg, enum watch_event_type type, struct json_slice slice)
 {
     struct informer *informer = arg;
@@ -289,6 +305,8 @@ static void on_event(void *arg, enum watch_event_type type, struct json_slice sl
             on_deleted(informer, gone);
         return;
     }
+    if (is_known(informer, slice))
+        return;
     struct kube_object *object = project(informer, slice);
     if (!object)
         return;
@@ -297,11 +315,7 @@ static void on_event(void *arg, enum watch_event_type type, struct json_slice sl
         store_free_object(informer->store, object);
         return;
     }
-    const struct kube_object *stored = store_get(informer->store, object->key);
-    int order = 1;
-    bool known =
-        stored && kube_version_compare(object->resource_version, stored->resource_version, &order) && order <= 0;
-    if (known || find_tombstone(informer, object->uid)) { /* our own write came first */
+    if (find_tombstone(informer, object->uid)) {
         store_free_object(informer->store, object);
         return;
     }
