@@ -40,6 +40,18 @@ static int use_key(SSL_CTX *context, const char *key_pem, struct error *err)
     return 0;
 }
 
+/* Once for all handshakes: OpenSSL would build it anew for each of them, which costs a verification. Without the root,
+ * which whoever trusts it has. */
+static void build_chain(SSL_CTX *context)
+{
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(context, &chain);
+    if (sk_X509_num(chain) <= 0)
+        SSL_CTX_build_cert_chain(context,
+            SSL_BUILD_CHAIN_FLAG_NO_ROOT | SSL_BUILD_CHAIN_FLAG_IGNORE_ERROR | SSL_BUILD_CHAIN_FLAG_CLEAR_ERROR);
+    ERR_clear_error();
+}
+
 /* Sessions are never resumed: after a reload every client has to show its certificate to the new CA. */
 static void set_policy(SSL_CTX *context)
 {
@@ -68,6 +80,7 @@ static SSL_CTX *context_new(const struct tls_keypair *pair, const char *ca_pem, 
         SSL_CTX_free(context);
         return NULL;
     }
+    build_chain(context);
     return context;
 }
 
