@@ -178,11 +178,13 @@ class Process:
         while pids:
             pid = pids.pop()
             found.append(pid)
-            for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-                try:
-                    pids += [int(word) for word in task.read_text().split()]
-                except OSError:
-                    pass
+            try:
+                threads = os.listdir(f"/proc/{pid}/task")
+            except OSError:  # it has ended meanwhile
+                continue
+            for thread in threads:
+                with contextlib.suppress(OSError):
+                    pids += [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
         return found
 
     def kill(self):
