@@ -286,6 +286,8 @@ static void on_probe(void *arg, struct probe_result *result)
     struct instance_state *state = &agent->state;
 
     agent_note_answer(state, &result->error);
+    if (!*state->observed.version.text)
+        state->observed.version = result->observed.version;
     if (result->error.kind == ERROR_NONE) {
         struct server_status last = state->observed.status;
         bool partial_revokes = state->observed.partial_revokes;
@@ -296,6 +298,7 @@ static void on_probe(void *arg, struct probe_result *result)
         state->observed = result->observed;
         state->last_answer_ms = state->probe_started_ms;
         state->probe_us = result->probe_us;
+        state->lock_waited_s = MAX_OF(result->lock_waited_s, 0);
         if (restarted)
             role_keeper_server_gone(agent->roles);
         role_keeper_observed(agent->roles, &result->replication, state->probe_started_ms);
@@ -510,6 +513,7 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
             .with_status = decision->probe_with_status,
             .sentinel = !agent->sentinel,
             .beat_late = role_beat_is_late(state, now_ms),
+            .lock_waits = agent_asks_for_lock_waits(state, decision->probe_with_status),
             .old_sentinel = old_sentinel,
         };
         wish.admit = role_keeper_is_shut_out(agent->roles, &wish.admitted);

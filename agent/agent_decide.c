@@ -3,13 +3,8 @@
 
 #include "agent/agent_decide.h"
 
+#include "agent/look_answer.h"
 #include "agent/role_decide.h"
-
-/* The server said something, if only "too many connections" or "access denied". */
-static bool is_answer(enum error_kind kind)
-{
-    return kind == ERROR_NONE || kind == ERROR_DATABASE || kind == ERROR_UNAUTHORIZED || kind == ERROR_PROTOCOL;
-}
 
 /* A probe takes a millisecond; the order says how long one may take before the server hangs. A probe that was given up
  * is followed by another. */
@@ -23,7 +18,7 @@ static bool probe_hangs(const struct instance_state *state, int64_t now_ms)
 /* Until it is known to hang it is taken for one that gets on. */
 static bool is_awaited(const struct instance_state *state)
 {
-    return state->last_answer_ms && !is_answer(state->probe_error.kind);
+    return state->last_answer_ms && !look_is_answer(state->probe_error.kind);
 }
 
 /* This agent came later than the server, which may be serving all the time: that it has not been heard yet proves
@@ -57,7 +52,7 @@ enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_
     }
     if (!state->last_probe_ms || (state->probe_started_ms && !state->last_answer_ms))
         return AGENT_PHASE_STARTING;
-    return is_awaited(state) || is_answer(state->probe_error.kind) ? AGENT_PHASE_RUNNING : AGENT_PHASE_STARTING;
+    return is_awaited(state) || look_is_answer(state->probe_error.kind) ? AGENT_PHASE_RUNNING : AGENT_PHASE_STARTING;
 }
 
 bool agent_volume_is_full(const struct instance_state *state)
@@ -94,7 +89,7 @@ void agent_note_probe(struct instance_state *state, int64_t now_ms)
 void agent_note_answer(struct instance_state *state, const struct error *error)
 {
     state->probe_error = *error;
-    if (is_answer(error->kind))
+    if (look_is_answer(error->kind))
         state->unanswered_since_ms = 0;
 }
 
@@ -115,6 +110,11 @@ static bool may_act(const struct instance_state *state, enum agent_phase phase, 
 bool agent_is_primary(const struct instance_state *state)
 {
     return state->role.order.role == AGENT_ROLE_PRIMARY && role_done(state);
+}
+
+bool agent_asks_for_lock_waits(const struct instance_state *state, bool with_status)
+{
+    return agent_is_primary(state) && !state->beat.wanted && (with_status || state->lock_waited_s > 0);
 }
 
 /* Nobody who acknowledges is connected, as just after a failover. */

@@ -49,6 +49,9 @@ bool agent_server_restarted(const struct uptime_look *last, const struct uptime_
 enum agent_phase agent_phase_of(const struct instance_state *state, int64_t now_ms);
 /* Open for writes as ordered. */
 bool agent_is_primary(const struct instance_state *state);
+/* The probe is to see whether anybody waits for a lock on all tables: where no heartbeat would, with each look at the
+ * counters, and with each look for as long as somebody does. */
+bool agent_asks_for_lock_waits(const struct instance_state *state, bool with_status);
 /* How much may be done about accounts now. */
 enum accounts_scope agent_accounts_scope(const struct instance_state *state);
 /* Or nearly: people should hear of it. */

@@ -92,8 +92,12 @@ void agent_server_role_word(
     bool is_closed = status->role == AGENT_ROLE_PRIMARY && !status->writable;
     bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
 
-    snprintf(out, size, "%s%s%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_turning ? " turning" : "",
-        role_applies_before_end(state) ? " applying" : "", is_alone ? " alone" : "",
+    /* A former primary that was told to follow or to hold, and could not be closed yet: clients may wait for commits. */
+    bool is_shut = state->replication.seen && state->replication.read_only && !state->role.was_open;
+    bool is_open = status->role == AGENT_ROLE_REPLICA && !is_shut;
+
+    snprintf(out, size, "%s%s%s%s%s%s%s", role_word(status), is_closed ? " closed" : "", is_open ? " open" : "",
+        is_turning ? " turning" : "", role_applies_before_end(state) ? " applying" : "", is_alone ? " alone" : "",
         state->role.nobody_stays ? " last" : "");
 }
 

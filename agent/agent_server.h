@@ -6,10 +6,11 @@
  * answered later.
  *
  * GET /role on the plain door, for preStop hooks and load balancers of others: 200 "primary" while this member is
- * ordered to be the primary, "primary closed" as long as it takes no writes, else 404 "replica", "fenced" (ordered to
- * be neither) or "none" (no order yet); " turning" behind it while its replication is being set up; " applying" while
- * its server is to be stopped and has received what it has not applied; " alone" behind it when no operator has a
- * status stream open; " last" behind it when no other member could take over.
+ * ordered to be the primary, "primary closed" as long as it takes no writes, else 404 "replica", "replica open" until
+ * its server is known to be closed, "fenced" (ordered to be neither) or "none" (no order yet); " turning" behind it
+ * while its replication is being set up; " applying" while its server is to be stopped and has received what it has not
+ * applied; " alone" behind it when no operator has a status stream open; " last" behind it when no other member could
+ * take over.
  */
 #ifndef KM_AGENT_AGENT_SERVER_H
 #define KM_AGENT_AGENT_SERVER_H

@@ -311,6 +311,29 @@ bool archive_keeper_is_active(const struct archive_keeper *keeper)
 
 /* ---- the doors ---- */
 
+/* Another interval is no reason to look into the archive anew, or to end a round. */
+static bool is_but_another_interval(const struct archive_keeper *keeper, const struct archive_task *task)
+{
+    char digest[17];
+
+    if (!keeper->has_task || !task)
+        return false;
+    archive_task_digest_at(task, keeper->task.interval_s, digest);
+    return str_eq(digest, keeper->report.task);
+}
+
+static void take_interval(struct archive_keeper *keeper, uint32_t interval_s, const char *digest)
+{
+    struct archive_report last = keeper->report;
+    int64_t next_ms = keeper->started_ms + (int64_t)interval_s * 1000;
+
+    keeper->task.interval_s = interval_s;
+    keeper->next_ms = keeper->next_ms ? next_ms : 0;
+    json_copy_text(keeper->report.task, sizeof(keeper->report.task), digest);
+    tell(keeper, &last);
+    loop_timer_arm(&keeper->look, 0);
+}
+
 void archive_keeper_set(struct archive_keeper *keeper, struct archive_task *task)
 {
     struct archive_report last = keeper->report;
@@ -321,6 +344,11 @@ void archive_keeper_set(struct archive_keeper *keeper, struct archive_task *task
     if (str_eq(digest, keeper->report.task)) {
         if (task)
             archive_task_release(task);
+        return;
+    }
+    if (is_but_another_interval(keeper, task)) {
+        take_interval(keeper, task->interval_s, digest);
+        archive_task_release(task);
         return;
     }
     log_info(task ? "binary logs are to be archived" : "binary logs are not archived any more");

@@ -23,6 +23,8 @@
 #define LOOK_MS 5000
 /* While room is lacking. */
 #define LOOK_SOON_MS 1000
+/* Of logs that nothing limits: they change when this process begins, and when they expire. */
+#define LOOK_SELDOM_MS 30000
 #define BINLOGS_MAX 100000
 #define ER_LOG_IN_USE 1378
 
@@ -40,10 +42,12 @@ struct binlog_keeper {
     struct session_options options;
     void (*changed)(void *arg);
     void *arg;
-    int64_t next_ms;
+    int64_t next_ms, seldom_ms;
     bool busy, ending;
     struct wish wish;
     uint64_t bytes;                                       /* of all logs, as of the latest look; 0: none yet */
+    int64_t from_ms;                                      /* agent_api.h: binlogs_from_ms */
+    int64_t looked_ms;                                    /* when the latest look began */
     char granted[AGENT_PURGE_ID_SIZE];                    /* the latest; "" none */
     char logged[sizeof(((struct error *)NULL)->message)]; /* the failure that was logged last */
     /* From submit to done these belong to the thread. */
@@ -51,9 +55,11 @@ struct binlog_keeper {
     struct volume_room room;
     uint64_t max_bytes;
     char purge_until[AGENT_BINLOG_NAME_SIZE]; /* "" nothing */
+    bool is_limited;                          /* else only the beginning is looked for */
     bool purged, rotated;
     struct wish found;
     uint64_t found_bytes;
+    int64_t found_from_ms; /* -1: that look failed */
     struct error error;
 };
 
@@ -122,26 +128,20 @@ static int make_wish(struct binlog_keeper *keeper, const char *path, struct erro
     return 0;
 }
 
-static int look(struct binlog_keeper *keeper, struct error *err)
+static int limit(struct binlog_keeper *keeper, const struct strvec *files, struct error *err)
 {
-    _cleanup_(strvec_release) struct strvec files;
+    _cleanup_(freep) uint64_t *bytes = xnew_array(uint64_t, files->n);
 
-    strvec_init(&files);
-    if (binlog_tail_files(keeper->paths->data_dir, &files, err) < 0)
-        return -1;
-    if (files.n == 0 || files.n > BINLOGS_MAX)
-        return 0;
-    _cleanup_(freep) uint64_t *bytes = xnew_array(uint64_t, files.n);
-    for (size_t i = 0; i < files.n; i++) {
-        bytes[i] = size_of(files.v[i]);
+    for (size_t i = 0; i < files->n; i++) {
+        bytes[i] = size_of(files->v[i]);
         keeper->found_bytes += bytes[i];
     }
-    if (binlog_limit_rotates(bytes, files.n, &keeper->room)) {
+    if (binlog_limit_rotates(bytes, files->n, &keeper->room)) {
         keeper->rotated = execute(keeper, "FLUSH LOCAL BINARY LOGS", err) == 0;
         return keeper->rotated ? 0 : -1;
     }
-    size_t count = binlog_limit_count(bytes, files.n, keeper->max_bytes, binlog_limit_lacking(&keeper->room));
-    return count ? make_wish(keeper, files.v[count], err) : 0;
+    size_t count = binlog_limit_count(bytes, files->n, keeper->max_bytes, binlog_limit_lacking(&keeper->room));
+    return count ? make_wish(keeper, files->v[count], err) : 0;
 }
 
 /* The name stands in the index of this server, which makes it of its own my.cnf: it holds no quote. A log that is being
@@ -158,6 +158,22 @@ static int purge(struct binlog_keeper *keeper, struct error *err)
     return rc;
 }
 
+/* Where the logs begin is reported also when the server does not answer: it stands in the files. */
+static void look(struct binlog_keeper *keeper)
+{
+    _cleanup_(strvec_release) struct strvec files;
+    struct error err = ERROR_INIT;
+
+    strvec_init(&files);
+    if (binlog_tail_files(keeper->paths->data_dir, &files, &err) == 0) {
+        keeper->found_from_ms = files.n > 0 ? binlog_file_begun_ms(files.v[0]) : 0;
+        if (keeper->error.kind == ERROR_NONE && files.n > 0 && files.n <= BINLOGS_MAX && keeper->is_limited)
+            (void)(limit(keeper, &files, &err) == 0);
+    }
+    if (keeper->error.kind == ERROR_NONE)
+        keeper->error = err;
+}
+
 static void run(void *arg)
 {
     struct binlog_keeper *keeper = arg;
@@ -165,19 +181,32 @@ static void run(void *arg)
     error_clear(&keeper->error);
     keeper->found = (struct wish){.for_room = false};
     keeper->found_bytes = 0;
+    keeper->found_from_ms = -1;
     keeper->purged = keeper->rotated = false;
     if (*keeper->purge_until)
         keeper->purged = purge(keeper, &keeper->error) == 0;
-    if (keeper->error.kind == ERROR_NONE)
-        (void)(look(keeper, &keeper->error) == 0);
+    look(keeper);
 }
 
 /* ---- the loop ---- */
+
+/* A look that failed says nothing: what is known stays. 0 would say that the logs reach back. */
+static bool take_beginning(struct binlog_keeper *keeper)
+{
+    int64_t last_ms = keeper->from_ms;
+
+    if (keeper->found_from_ms >= 0)
+        keeper->from_ms = keeper->found_from_ms;
+    else
+        keeper->next_ms = keeper->seldom_ms = keeper->looked_ms + LOOK_SOON_MS;
+    return keeper->from_ms != last_ms;
+}
 
 static void done(void *arg)
 {
     struct binlog_keeper *keeper = arg;
     bool is_other = !str_eq(keeper->found.id, keeper->wish.id) || keeper->found.for_room != keeper->wish.for_room;
+    bool begins_elsewhere = take_beginning(keeper);
 
     keeper->busy = false;
     if (keeper->ending)
@@ -193,7 +222,7 @@ static void done(void *arg)
         keeper->logged, sizeof(keeper->logged), "%s", keeper->error.kind == ERROR_NONE ? "" : keeper->error.message);
     keeper->wish = keeper->found;
     keeper->bytes = keeper->found_bytes;
-    if (is_other)
+    if (is_other || begins_elsewhere)
         keeper->changed(keeper->arg);
 }
 
@@ -201,8 +230,12 @@ static bool may_look(const struct binlog_keeper *keeper, enum agent_phase phase)
 {
     const struct instance_state *state = keeper->state;
 
-    return phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_NONE && *state->observed.version.text &&
-        state->role.has_order && state->role.running == ROLE_ACTION_NONE && state->serving_copies == 0 &&
+    return phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_NONE && *state->observed.version.text;
+}
+
+static bool is_limited(const struct instance_state *state)
+{
+    return state->role.has_order && state->role.running == ROLE_ACTION_NONE && state->serving_copies == 0 &&
         (state->binlog_max_bytes > 0 || binlog_limit_lacking(&state->room) > 0);
 }
 
@@ -219,20 +252,38 @@ void binlog_keeper_turn(struct binlog_keeper *keeper, enum agent_phase phase, in
 
     if (keeper->busy)
         return;
-    if (!may_look(keeper, phase)) {
+    bool limited = may_look(keeper, phase) && is_limited(state);
+    if (!limited)
         keeper->wish = (struct wish){.for_room = false};
-        return;
-    }
-    if (now_ms < keeper->next_ms)
+    if (!may_look(keeper, phase) || now_ms < (limited ? keeper->next_ms : keeper->seldom_ms))
         return;
     keeper->busy = true;
+    keeper->looked_ms = now_ms;
+    keeper->is_limited = limited;
     keeper->next_ms = now_ms + (binlog_limit_lacking(&state->room) ? LOOK_SOON_MS : LOOK_MS);
+    keeper->seldom_ms = now_ms + LOOK_SELDOM_MS;
     keeper->flavour = state->observed.version.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
     keeper->room = state->room;
     keeper->max_bytes = state->binlog_max_bytes;
     snprintf(keeper->purge_until, sizeof(keeper->purge_until), "%s", may_purge(keeper) ? keeper->wish.until : "");
     if (worker_submit(keeper->worker, &job) < 0)
         abort(); /* one at a time cannot fill the queue */
+}
+
+bool binlog_keeper_is_busy(const struct binlog_keeper *keeper)
+{
+    return keeper->busy;
+}
+
+bool binlog_keeper_grant(struct binlog_keeper *keeper, const char *id)
+{
+    if (str_eq(id, keeper->granted))
+        return true;
+    if (!str_eq(id, keeper->wish.id))
+        return false;
+    snprintf(keeper->granted, sizeof(keeper->granted), "%s", id);
+    keeper->next_ms = 0;
+    return true;
 }
 
 void binlog_keeper_put(struct binlog_keeper *keeper, struct http_exchange *exchange)
@@ -242,26 +293,18 @@ void binlog_keeper_put(struct binlog_keeper *keeper, struct http_exchange *excha
     _cleanup_(json_decrefp) json_t *document = json_parse(body, len, NULL);
     const char *id = json_path_str(document, "wish", "");
 
-    if (!*id) {
+    if (!*id)
         http_replyf(exchange, 400, "no wish is named");
-        return;
-    }
-    if (str_eq(id, keeper->granted)) {
+    else if (binlog_keeper_grant(keeper, id))
         http_replyf(exchange, 200, "ok");
-        return;
-    }
-    if (!str_eq(id, keeper->wish.id)) {
+    else
         http_replyf(exchange, 409, "another one is wished, or none");
-        return;
-    }
-    snprintf(keeper->granted, sizeof(keeper->granted), "%s", id);
-    keeper->next_ms = 0;
-    http_replyf(exchange, 200, "ok");
 }
 
 void binlog_keeper_fill(const struct binlog_keeper *keeper, struct agent_status *ret)
 {
     ret->binlog_bytes = keeper->bytes;
+    ret->binlogs_from_ms = keeper->from_ms;
     ret->purge_for_room = keeper->wish.for_room;
     memcpy(ret->purge_wish, keeper->wish.id, sizeof(ret->purge_wish));
     memcpy(ret->purge_until, keeper->wish.until, sizeof(ret->purge_until));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binlog_keeper.h: binary logs that go for their size (binlog_limit.h), and PUT /v1/binlogs/purge.
+ * binlog_keeper.h: binary logs that go for their size (binlog_limit.h), PUT /v1/binlogs/purge, and from when on there
+ * are any (binlogs_from_ms of the status).
  *
  * Nothing goes that anybody lacks, and that is not known here: so the status names the log that would be the oldest
  * (purge_until) and the position at which it begins, and the operator, who knows what the archive, the other members
@@ -34,7 +35,11 @@ struct binlog_keeper *binlog_keeper_new(struct loop *loop, const struct agent_pa
 void binlog_keeper_free(struct binlog_keeper *keeper);
 /* As often as one likes, before binlog_keeper_fill: a look begins when one is due and none is under way. */
 void binlog_keeper_turn(struct binlog_keeper *keeper, enum agent_phase phase, int64_t now_ms);
-/* Who asks was checked. */
+/* A look is under way. */
+bool binlog_keeper_is_busy(const struct binlog_keeper *keeper);
+/* False: another is wished, or none. */
+bool binlog_keeper_grant(struct binlog_keeper *keeper, const char *id);
+/* Likewise, by a request. Who asks was checked. */
 void binlog_keeper_put(struct binlog_keeper *keeper, struct http_exchange *exchange);
 void binlog_keeper_fill(const struct binlog_keeper *keeper, struct agent_status *ret);
 

@@ -28,25 +28,15 @@ void catch_up_gap(struct catch_up *catch_up, int64_t now_ms)
     *catch_up = (struct catch_up){.gap_ms = now_ms};
 }
 
-/* False also if that cannot be told: one is too long. */
 static bool holds(enum agent_flavour flavour, const char *received, const char *wanted)
 {
-    enum gtid_flavour kind = flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-
-    if (position_same(received, wanted) && position_is_whole(wanted))
-        return true;
-    _cleanup_(gtid_set_freep) struct gtid_set *a = position_parse(kind, wanted);
-    _cleanup_(gtid_set_freep) struct gtid_set *b = position_parse(kind, received);
-    if (!a || !b)
-        return false;
-    enum gtid_relation relation = gtid_set_compare(a, b);
-    return relation == GTID_EQUAL || relation == GTID_SUBSET;
+    return position_holds(flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL, received, wanted);
 }
 
-void catch_up_look(
-    struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received, int64_t now_ms)
+void catch_up_look(struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received,
+    bool drops, int64_t now_ms)
 {
-    if (!str_empty(before) && !holds(flavour, received, before))
+    if (drops || (!str_empty(before) && !holds(flavour, received, before)))
         catch_up_gap(catch_up, now_ms);
     if (!catch_up->up && !str_empty(catch_up->goal))
         catch_up->up = holds(flavour, received, catch_up->goal);

@@ -28,9 +28,10 @@ struct catch_up {
 
 /* The server or its relay logs are others than before. */
 void catch_up_gap(struct catch_up *catch_up, int64_t now_ms);
-/* A look at the server: what it had received at the one before, and has now. */
-void catch_up_look(
-    struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received, int64_t now_ms);
+/* A look at the server: what it had received at the one before, and has now. drops: some of what it had received since
+ * is as good as lost (replication_facts.h: drops_received). */
+void catch_up_look(struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received,
+    bool drops, int64_t now_ms);
 /* The source's agent, asked at asked_ms. positions holds those of *theirs; NULL: they outlive this. */
 void catch_up_heard(
     struct catch_up *catch_up, const struct agent_status *theirs, struct position_pool *positions, int64_t asked_ms);

@@ -4,6 +4,7 @@
 #include "agent/healing.h"
 
 #include "agent/bootstrap/start_mode.h"
+#include "agent/put_back.h"
 #include "agent/role_decide.h"
 #include "agent/role_lane.h"
 #include "agent/salvage.h"
@@ -32,6 +33,7 @@ struct healing {
     uint64_t marked; /* the epoch in it, 0: it is not there */
     char *fetched;   /* state->healing.fetched */
     bool look_again; /* at what is set aside: a server has started since */
+    bool is_reseed;  /* what the mark on the volume was at the last turn */
 };
 
 static void on_change(struct healing *healing)
@@ -131,6 +133,7 @@ struct filing {
     uint64_t epoch;
     struct error error;
     struct agent_set_asides set_aside;
+    struct error put_back;
 };
 
 static void run_filing(void *arg)
@@ -147,6 +150,7 @@ static void run_filing(void *arg)
     else if (filing->decide && start_mode_read(paths, &mode) && start_mode_is_withdrawn(&filing->order, &mode))
         start_mode_clear(paths);
     set_aside_list(paths, &filing->set_aside);
+    put_back_failure(paths, &filing->put_back);
 }
 
 static void finish_filing(void *arg)
@@ -159,6 +163,8 @@ static void finish_filing(void *arg)
         if (filing->error.kind == ERROR_NONE)
             healing->marked = filing->epoch;
     }
+    if (filing->error.kind != ERROR_CANCELLED)
+        healing->state->healing.put_back_error = filing->put_back;
     if (filing->error.kind == ERROR_NONE)
         healing->state->healing.set_aside = filing->set_aside;
     else if (filing->error.kind != ERROR_CANCELLED)
@@ -381,7 +387,10 @@ void healing_server_gone(struct healing *healing)
 void healing_turn(struct healing *healing)
 {
     struct filing look = {.decide = false};
+    bool is_reseed = healing->state->role.mark == AGENT_MARK_RESEED;
 
+    healing->look_again = healing->look_again || (is_reseed && !healing->is_reseed); /* why: put_back.h */
+    healing->is_reseed = is_reseed;
     keep_mark(healing);
     set_aside_judge_turn(healing->judge);
     if (!healing->look_again || !healing->state->replication.seen)
@@ -447,6 +456,8 @@ void healing_fill_status(const struct instance_state *state, struct agent_status
     json_copy_text(ret->salvaged, sizeof(ret->salvaged), healing->salvaged);
     if (healing->set_aside_error.kind != ERROR_NONE)
         agent_status_add_problem(ret, AGENT_PROBLEM_SET_ASIDE_FAILED, "%s", healing->set_aside_error.message);
+    if (healing->put_back_error.kind != ERROR_NONE && state->role.mark == AGENT_MARK_RESEED)
+        agent_status_add_problem(ret, AGENT_PROBLEM_PUT_BACK_FAILED, "%s", healing->put_back_error.message);
     if (healing->salvage_error.kind != ERROR_NONE)
         agent_status_add_problem(ret, AGENT_PROBLEM_SALVAGE_FAILED, "%s", healing->salvage_error.message);
 }

@@ -10,12 +10,19 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
+#include "common/log.h"
 #include "common/worker.h"
 
 #define BEAT_CONNECT_TIMEOUT_S 2
 #define BEAT_IO_TIMEOUT_S 5
-#define ER_NO_SUCH_TABLE 1146
 #define ER_BAD_DB 1049
+#define ER_BAD_FIELD 1054
+#define ER_WRONG_VALUE_COUNT_ON_ROW 1136
+#define ER_NO_SUCH_TABLE 1146
+#define ER_WARN_DATA_OUT_OF_RANGE 1264
+#define ER_TRUNCATED_WRONG_VALUE 1292
+#define ER_NO_DEFAULT_FOR_FIELD 1364
+#define ER_TRUNCATED_WRONG_VALUE_FOR_FIELD 1366
 
 struct heartbeat_lane {
     struct worker *worker;
@@ -63,7 +70,8 @@ static int write_beat(struct heartbeat_lane *lane, struct error *err)
     char sql[256];
 
     snprintf(sql, sizeof(sql),
-        "REPLACE INTO " HEARTBEAT_TABLE " SELECT 1, %llu, %lld FROM DUAL WHERE @@global.read_only = 0",
+        "REPLACE INTO " HEARTBEAT_TABLE
+        " (id, epoch, written_at) SELECT 1, %llu, %lld FROM DUAL WHERE @@global.read_only = 0",
         (unsigned long long)lane->job.epoch, (long long)clock_realtime_us());
     return commit(lane, sql, err);
 }
@@ -74,7 +82,20 @@ static void take_flag(void *arg, unsigned count, const char *const *names, const
     *(bool *)arg = count > 0 && str_eq(values[0], "0");
 }
 
-static int make_table(struct heartbeat_lane *lane, struct error *err)
+/* Somebody has given it another shape: nothing in it is worth keeping. */
+static bool is_misshapen(const struct error *error)
+{
+    static const int codes[] = {ER_BAD_FIELD, ER_WRONG_VALUE_COUNT_ON_ROW, ER_WARN_DATA_OUT_OF_RANGE,
+        ER_TRUNCATED_WRONG_VALUE, ER_NO_DEFAULT_FOR_FIELD, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD};
+
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        if (error->code == codes[i])
+            return true;
+    }
+    return false;
+}
+
+static int make_table(struct heartbeat_lane *lane, bool anew, struct error *err)
 {
     bool writable = false;
 
@@ -82,6 +103,11 @@ static int make_table(struct heartbeat_lane *lane, struct error *err)
         return -1;
     if (!writable)
         return 0;
+    if (anew) {
+        log_warn("the table of the heartbeat was changed by another hand: it is made anew");
+        if (commit(lane, "DROP TABLE IF EXISTS " HEARTBEAT_TABLE, err) < 0)
+            return -1;
+    }
     if (commit(lane, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0)
         return -1;
     return commit(lane,
@@ -97,11 +123,12 @@ static int write_or_make(struct heartbeat_lane *lane, struct error *err)
 
     if (write_beat(lane, &failure) == 0)
         return 0;
-    if (failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB) {
+    bool misshapen = is_misshapen(&failure);
+    if (failure.code != ER_NO_SUCH_TABLE && failure.code != ER_BAD_DB && !misshapen) {
         *err = failure;
         return -1;
     }
-    if (make_table(lane, err) < 0)
+    if (make_table(lane, misshapen, err) < 0)
         return -1;
     return write_beat(lane, err);
 }

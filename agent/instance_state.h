@@ -178,8 +178,9 @@ enum salvage_step {
 struct healing_state {
     struct agent_set_asides set_aside;
     struct error set_aside_error;
-    enum salvage_step salvage; /* of the order in force */
-    const char *fetched;       /* transactions; NULL: none */
+    struct error put_back_error; /* while the mark stands */
+    enum salvage_step salvage;   /* of the order in force */
+    const char *fetched;         /* transactions; NULL: none */
     char salvaged[256];
     struct error salvage_error;
 };
@@ -225,6 +226,7 @@ struct instance_state {
     struct datadir_beside beside; /* old_data.h */
     struct stream_view stream;
     struct beat_state beat;
+    int64_t lock_waited_s; /* lock_waits.h, of the latest look; only where no heartbeat is written */
     struct write_times writes;
 
     struct volume_room room;   /* volume_watch.h */

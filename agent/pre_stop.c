@@ -187,7 +187,7 @@ static int close_server(const struct agent_options *options, struct error *err)
 
 /* Accounts that are being made while their commit waits let nobody log in (MySQL's lock of the ACL cache), and a server
  * that hangs answers nobody. Clients that cannot be disconnected first must not hear from the server any more. */
-static void close_or_abort(const struct agent_options *options, bool is_replica)
+static void close_or_abort(const struct agent_options *options, bool is_closed)
 {
     struct error err = ERROR_INIT;
 
@@ -195,7 +195,7 @@ static void close_or_abort(const struct agent_options *options, bool is_replica)
         return;
     log_warn("it is not known whether clients wait for a commit", LOG_ERR(&err));
     error_clear(&err);
-    if (is_replica)
+    if (is_closed)
         return;
     log_warn("the server is aborted, so that it tells no client of a commit");
     if (server_socket_abort(options->paths.socket, PRE_STOP_ABORT_MS, &err) < 0)
@@ -220,8 +220,9 @@ static void wait_for_handover(const struct agent_options *options)
         LOG_STR("reason", reason ? reason : "the time to hand over is up, and this member is still the primary"));
     if (!door.status || str_starts_with(door.text, "primary"))
         close_primary(&door);
+    bool is_closed = door.status != 0 && str_starts_with(door.text, "replica") && !strstr(door.text, " open");
     if (server_is_there(&options->paths))
-        close_or_abort(options, door.status != 0 && str_starts_with(door.text, "replica"));
+        close_or_abort(options, is_closed);
     http_client_free(door.http);
     loop_free(door.loop);
 }

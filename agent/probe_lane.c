@@ -5,6 +5,7 @@
 
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/accounts.h"
+#include "agent/mysql/lock_waits.h"
 #include "agent/mysql/room.h"
 #include "agent/relay_written.h"
 #include "common/alloc.h"
@@ -26,7 +27,7 @@ struct probe_lane {
     struct session *old_sentinel;
     bool with_status;
     bool want_sentinel;
-    bool beat_late, is_spare, admit;
+    bool beat_late, lock_waits, is_spare, admit;
     struct session_options admitted;
     struct probe_result result;
 };
@@ -59,6 +60,19 @@ static void look_at_accounts(struct session *session, const struct dialect *dial
         observed->left = (struct accounts_left){.is_known = false};
 }
 
+static int look_at_locks(struct probe_lane *lane, struct error *err)
+{
+    struct probe_result *result = &lane->result;
+    struct replication_facts *facts = &result->replication;
+    struct error failure = ERROR_INIT;
+
+    if ((!lane->beat_late ||
+            replication_beat_locked(lane->session, lane->options.user, &facts->beat_locked, &failure) == 0) &&
+        (!lane->lock_waits || lock_waits_look(lane->session, &result->lock_waited_s, &failure) == 0))
+        return 0;
+    return replication_goes_without(facts->unread, "who waits for locks", &failure, err) ? 0 : -1;
+}
+
 static int look(struct probe_lane *lane, struct error *err)
 {
     struct probe_result *result = &lane->result;
@@ -78,8 +92,7 @@ static int look(struct probe_lane *lane, struct error *err)
         result->replication.relay_written_ms = relay_written_ms(lane->paths->data_dir);
     if (lane->with_status && result->replication.system_tables_seen)
         look_at_accounts(lane->session, dialect, &result->observed);
-    if (lane->beat_late &&
-        replication_beat_locked(lane->session, lane->options.user, &result->replication.beat_locked, err) < 0)
+    if (look_at_locks(lane, err) < 0)
         return -1;
     if (lane->admit)
         result->admitted = room_open(lane->session, &lane->admitted, NULL);
@@ -94,7 +107,7 @@ static void run(void *arg)
     struct probe_result *result = &lane->result;
     int64_t started_us = clock_monotonic_us();
 
-    *result = (struct probe_result){.asked_ms = clock_monotonic_ms()};
+    *result = (struct probe_result){.asked_ms = clock_monotonic_ms(), .lock_waited_s = -1};
     if (!lane->is_spare)
         session_close(steal_ptr(lane->old_sentinel));
     if (look(lane, &result->error) < 0 && lane->session && session_is_broken(lane->session)) {
@@ -148,6 +161,7 @@ int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish)
     lane->with_status = wish->with_status;
     lane->want_sentinel = wish->sentinel;
     lane->beat_late = wish->beat_late;
+    lane->lock_waits = wish->lock_waits;
     lane->old_sentinel = wish->old_sentinel;
     lane->is_spare = wish->is_spare;
     lane->admit = wish->admit;

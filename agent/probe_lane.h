@@ -24,8 +24,9 @@ struct probe_result {
     struct error error; /* ERROR_NONE: the server answered */
     int64_t probe_us;
     int64_t asked_ms, answered_ms;
-    struct observation observed;          /* if it answered */
-    struct replication_facts replication; /* likewise */
+    int64_t lock_waited_s;                /* lock_waits.h; -1: was not asked for */
+    struct observation observed;          /* if it answered; the version also of one that refused the rest */
+    struct replication_facts replication; /* if it answered */
     enum agent_mark mark;                 /* on the volume; AGENT_MARK_NONE also if it cannot be read */
     /* New, if they were asked for; the receiver takes them (steal_ptr). */
     struct session *sentinel, *admitted;
@@ -38,6 +39,7 @@ struct probe_wish {
     bool with_status;
     bool sentinel;                /* open one */
     bool beat_late;               /* see whether the heartbeat waits for a lock */
+    bool lock_waits;              /* see whether anybody does */
     struct session *old_sentinel; /* closed on the thread; may be NULL */
     bool is_spare;                /* old_sentinel is whole: it probes if there is no connection left for that */
     bool admit;                   /* room is made for a session with these options */

@@ -3,14 +3,12 @@
 
 #include "agent/put_back.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/backup/binlog_file.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/row_value.h"
+#include "agent/put_back_part.h"
 #include "agent/relay_apply.h"
 #include "agent/set_aside.h"
 #include "common/alloc.h"
@@ -22,9 +20,9 @@
 
 #define NOTE_MAX ((size_t)(16 * KM_KIB))
 #define UP_TO_SIZE 4096
+#define FAILURE_MAX ((size_t)(4 * KM_KIB))
 #define CHANNEL "putback"
 #define LOG_NAME "binlog.000001" /* of what was set aside (set_aside.h) */
-#define COPY_BYTES 16384
 /* Of PUT_BACK_MS each: a server that applies nothing in so long is to be replaced. */
 #define TRIES_MAX 15
 /* Nobody's: of a member it would be serverIdBase and an ordinal, or drawn (bootstrap/server_id.h). */
@@ -49,6 +47,11 @@ static const struct json_field fields[] = {
 static char *note_path(const struct agent_paths *paths)
 {
     return xasprintf("%s/put-back.json", paths->state_dir);
+}
+
+static char *failure_path(const struct agent_paths *paths)
+{
+    return xasprintf("%s/put-back-failed", paths->state_dir);
 }
 
 static int note_write(const struct agent_paths *paths, const struct note *note, struct error *err)
@@ -89,91 +92,41 @@ bool put_back_is_due(const struct agent_paths *paths)
     return access(path, F_OK) == 0;
 }
 
-void put_back_forget(const struct agent_paths *paths)
+static void forget_note(const struct agent_paths *paths)
 {
     _cleanup_(freep) char *path = note_path(paths);
 
     unlink(path);
 }
 
-/* ---- the part that is lacking ---- */
-
-struct part {
-    const struct gtid_set *executed, *up_to;
-    uint64_t from, to; /* bytes that are lacking */
-    bool continues;    /* what is before it is executed here */
-};
-
-static int on_transaction(void *arg, const struct binlog_transaction *transaction, struct error *err)
+void put_back_forget(const struct agent_paths *paths)
 {
-    struct part *part = arg;
+    _cleanup_(freep) char *failure = failure_path(paths);
 
-    if (!gtid_set_contains(part->up_to, &transaction->gtid))
-        return 0;
-    if (gtid_set_contains(part->executed, &transaction->gtid)) {
-        part->continues = true;
-        return part->to == 0 ? 0 : error_set(err, ERROR_CONFLICT, "what is executed is not the beginning of it");
-    }
-    if (part->from == 0)
-        part->from = transaction->from;
-    else if (transaction->from != part->to)
-        return error_set(err, ERROR_CONFLICT, "what nobody had lies in between");
-    part->to = transaction->to;
-    return 0;
+    forget_note(paths);
+    unlink(failure);
 }
 
-static int copy_bytes(FILE *in, FILE *out, uint64_t from, uint64_t to)
-{
-    char buffer[COPY_BYTES];
+/* ---- why it could not be ---- */
 
-    if (fseeko(in, (off_t)from, SEEK_SET) < 0)
-        return -1;
-    while (from < to) {
-        size_t n = fread(buffer, 1, (size_t)MIN_OF(to - from, (uint64_t)sizeof(buffer)), in);
-        if (n == 0 || fwrite(buffer, 1, n, out) != n)
-            return -1;
-        from += n;
-    }
-    return 0;
+static void note_failure(const struct agent_paths *paths, const struct error *failure)
+{
+    _cleanup_(freep) char *path = failure_path(paths);
+    struct error err = ERROR_INIT;
+
+    if (fs_write_file_atomic(path, failure->message, strlen(failure->message), 0600, &err) < 0)
+        log_warn("why the data is to be replaced cannot be noted", LOG_ERR(&err));
 }
 
-/* What relay_apply takes; it need not outlive a crash. */
-static int write_part(
-    const char *from, const struct binlog_head *head, const struct part *part, const char *to, struct error *err)
+void put_back_failure(const struct agent_paths *paths, struct error *ret)
 {
-    _cleanup_(strbuf_release) struct strbuf start;
-    int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    FILE *in = fopen(from, "re");
+    _cleanup_(freep) char *path = failure_path(paths);
+    _cleanup_(strbuf_release) struct strbuf text;
 
-    strbuf_init(&start, (size_t)(64 * KM_KIB) + head->description.len);
-    strbuf_add(&start, head->description.buf, head->description.len);
-    binlog_add_rotate(&head->description, LOG_NAME, &start);
-    bool written = in && out && copy_bytes(in, out, 0, BINLOG_MAGIC_BYTES) == 0 &&
-        fwrite(start.buf, 1, start.len, out) == start.len && copy_bytes(in, out, part->from, part->to) == 0;
-    int rc = written ? 0 : error_set_errno(err, errno, "copying %s", from);
-    if (in)
-        fclose(in);
-    if (out && fclose(out) != 0 && rc == 0)
-        rc = error_set_errno(err, errno, "writing %s", to);
-    return rc;
-}
-
-/* ret_any false: nothing is lacking. */
-static int prepare(const char *log, const struct gtid_set *executed, const struct gtid_set *up_to, const char *spool,
-    bool *ret_any, struct error *err)
-{
-    struct part part = {.executed = executed, .up_to = up_to};
-    struct binlog_head head;
-    int rc = binlog_file_scan(log, GTID_MARIADB, &head, on_transaction, &part, err);
-
-    *ret_any = part.to > 0;
-    if (rc == 0 && part.to > 0 && !part.continues)
-        rc = error_set(err, ERROR_NOT_FOUND, "what was set aside does not reach back to what is executed");
-    if (rc == 0 && part.to > 0)
-        rc = write_part(log, &head, &part, spool, err);
-    binlog_head_release(&head);
-    return rc;
+    error_clear(ret);
+    strbuf_init(&text, FAILURE_MAX);
+    if (fs_exists(path) && fs_read_file(path, &text, ret) == 0)
+        error_set(ret, ERROR_NOT_FOUND, "what the start of the server has cut off cannot be taken back: %s", text.buf);
 }
 
 /* ---- under another server id ---- */
@@ -234,7 +187,7 @@ static int take_back(const struct agent_paths *paths, const struct dialect *dial
     _cleanup_(gtid_set_freep) struct gtid_set *executed = up_to ? replication_executed(session, dialect, err) : NULL;
     bool any = false;
 
-    if (!executed || prepare(log, executed, up_to, spool, &any, err) < 0)
+    if (!executed || put_back_part_write(log, executed, up_to, spool, &any, err) < 0)
         return -1;
     if (!any) {
         log_info("nothing that the start has cut off is lacking", LOG_STR("up_to", note->up_to));
@@ -270,9 +223,10 @@ int put_back_run(
         }
         log_warn(
             "what the start has cut off cannot be taken back: the data is to be replaced by a copy", LOG_ERR(&failure));
+        note_failure(paths, &failure);
         if (volume_mark_write(paths, AGENT_MARK_RESEED, err) < 0)
             return -1;
     }
-    put_back_forget(paths);
+    forget_note(paths);
     return 0;
 }

@@ -7,8 +7,8 @@
  *
  * state_dir/put-back.json, on the disk before such a start: the folder of the copy, and how far it is to be taken back:
  * the last transaction of each domain that the next primary had. Removed when all of that is executed. While it is
- * there any change of role waits for it; where it cannot be taken back, the data is marked to be replaced
- * (volume_mark.h).
+ * there any change of role waits for it; where it cannot be taken back, or the copy does not hold all of it, the data
+ * is marked to be replaced (volume_mark.h), and state_dir/put-back-failed says why, for as long as that mark stands.
  *
  * Facts, tried on MariaDB 10.11.19 and 11.8.9: the transactions are executed as a relay log (relay_apply.h) and keep
  * their GTIDs. An applier leaves out what bears the server's own id (replicate_same_server_id is read only), and these
@@ -29,6 +29,8 @@
 int put_back_note(
     const struct agent_paths *paths, const char *set_aside, const char *up_to, struct error *err) KM_MUST_CHECK;
 bool put_back_is_due(const struct agent_paths *paths); /* cheap */
+/* Why the data was marked; ERROR_NONE: it was not, by this. */
+void put_back_failure(const struct agent_paths *paths, struct error *ret);
 /* Of data that is gone. */
 void put_back_forget(const struct agent_paths *paths);
 /* The server runs, read-only, and neither thread of its replication does. 0: there is nothing to take back any more, or

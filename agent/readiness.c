@@ -3,10 +3,13 @@
 
 #include "agent/readiness.h"
 
+#include "agent/look_answer.h"
 #include "agent/mysql/dialect.h"
 #include "agent/role_status.h"
 #include "agent/write_times.h"
 #include "common/json_fields.h"
+
+#define LOOK_FAILED_TOLD_MS 2000
 
 static struct readiness yes(void)
 {
@@ -108,7 +111,27 @@ static void add_connections_full(const struct instance_state *state, struct agen
             used, most);
 }
 
-static void add_problems(const struct instance_state *state, struct agent_status *status)
+/* One look that fails proves little: a server that ends refuses them, too. */
+static void add_look_failed(const struct instance_state *state, int64_t now_ms, struct agent_status *status)
+{
+    const char *unread = *state->replication.unread ? state->replication.unread : state->observed.unread;
+    bool lasts = now_ms - MAX_OF(state->last_answer_ms, state->role.started_ms) >= LOOK_FAILED_TOLD_MS;
+
+    if (status->phase != AGENT_PHASE_RUNNING || state->probe_error.kind == ERROR_UNAUTHORIZED)
+        return;
+    if (look_is_refused(state) && lasts)
+        agent_status_add_problem(status, AGENT_PROBLEM_LOOK_FAILED,
+            "the server does not say how it is, and what is told of it is old: %.160s; mend what it names; until then it "
+            "is closed if it must be, and changed in no other way",
+            state->probe_error.message);
+    else if (state->probe_error.kind == ERROR_NONE && *unread)
+        agent_status_add_problem(status, AGENT_PROBLEM_LOOK_FAILED,
+            "not known, as the server refuses to tell: %s; mend the table that it names, or DROP it if it is in the "
+            "database kubemysql: the primary's agent makes it anew",
+            unread);
+}
+
+static void add_problems(const struct instance_state *state, int64_t now_ms, struct agent_status *status)
 {
     const struct volume_room *room = &state->room;
     char floor[128];
@@ -135,6 +158,7 @@ static void add_problems(const struct instance_state *state, struct agent_status
     add_connections_full(state, status);
     if (state->probe_error.kind == ERROR_UNAUTHORIZED)
         agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);
+    add_look_failed(state, now_ms, status);
 }
 
 /* A primary says what it has done, the others what has come to them. */
@@ -178,7 +202,7 @@ void readiness_fill_status(const struct instance_state *state, int64_t now_ms, s
     ret->room_passes = volume_room_passes(&state->room);
     ret->probe_us = state->probe_us;
     ret->certificate_not_after_ms = state->certificate_not_after_ms;
-    add_problems(state, ret);
+    add_problems(state, now_ms, ret);
     role_fill_status(state, now_ms, ret);
     write_times_fill(state, ret);
 }

@@ -3,6 +3,8 @@
 
 #include "agent/role_decide.h"
 
+#include "agent/look_answer.h"
+
 #define VAIN_MS 1000
 
 /* From mysqld_error.h; the receiver's are those of the source or of the client library. */
@@ -239,6 +241,13 @@ bool role_ends_suspension(const struct instance_state *state)
         ((role->has_order && !role->closed_for_room) || role->closed_for_copy || role->isolated || role->stopping);
 }
 
+bool role_may_be_open(const struct instance_state *state)
+{
+    const struct replication_facts *facts = &state->replication;
+
+    return facts->seen ? !facts->read_only : look_is_refused(state) && (!state->seen_gone || state->role.was_open);
+}
+
 /* What the agent before this one had promised. */
 static bool is_left_open(const struct instance_state *state, int64_t now_ms)
 {
@@ -247,8 +256,7 @@ static bool is_left_open(const struct instance_state *state, int64_t now_ms)
 
     if (role->isolated)
         return true;
-    return fence->ms && state->replication.seen && !state->replication.read_only &&
-        now_ms - role->started_ms >= (int64_t)fence->ms &&
+    return fence->ms && role_may_be_open(state) && now_ms - role->started_ms >= (int64_t)fence->ms &&
         hearing_is_alone(&role->hearing, (int64_t)fence->ms, fence->members, now_ms);
 }
 
@@ -565,8 +573,9 @@ static struct role_decision decide_none(const struct instance_state *state)
  * by somebody else (I1). */
 static struct role_decision decide_without_order(const struct instance_state *state)
 {
-    bool may_be_open = !state->role.isolated && !state->seen_gone;
-    bool close = !may_be_open && state->replication.seen && !is_closed(state);
+    bool stays = !state->role.isolated && !state->seen_gone;
+    bool is_known = state->replication.seen || (state->role.isolated && role_may_be_open(state));
+    bool close = !stays && is_known && !is_closed(state);
     /* Until when the agent before this one had opened it for root is not known. */
     enum role_action otherwise = state->replication.root_only ? ROLE_ACTION_SUSPEND : ROLE_ACTION_NONE;
 
@@ -600,14 +609,23 @@ static bool waits_in_vain(const struct instance_state *state, int64_t now_ms)
     return state->commits_blocked_since_ms && now_ms - state->commits_blocked_since_ms >= VAIN_MS;
 }
 
+/* What is known of it is old, or nothing: closing needs no more than that. */
+static bool is_blind(const struct instance_state *state, enum agent_phase phase)
+{
+    bool runs = phase == AGENT_PHASE_RUNNING;
+    bool refuses = look_is_refused(state) && (state->replication.seen || role_may_be_open(state));
+
+    return phase == AGENT_PHASE_HUNG || (runs && (state->probe_error.kind == ERROR_TIMEOUT || refuses));
+}
+
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms)
 {
     const struct role_state *role = &state->role;
     struct role_decision decision = {.action = ROLE_ACTION_NONE};
-    bool hangs = phase == AGENT_PHASE_HUNG || (phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_TIMEOUT);
+    bool blind = is_blind(state, phase);
     bool answers = phase == AGENT_PHASE_RUNNING && state->probe_error.kind == ERROR_NONE;
 
-    if (!answers && !hangs)
+    if (!answers && !blind)
         return decision;
     if (role->running != ROLE_ACTION_NONE || now_ms < role->retry_ms)
         return decision;
@@ -617,12 +635,12 @@ struct role_decision role_decide(const struct instance_state *state, enum agent_
      * ends by itself: closing ends it. Nor does a volume that fills up wait for them. */
     bool ends = (in_vain && decision.action == ROLE_ACTION_CLOSE) || decision.action == ROLE_ACTION_SUSPEND ||
         decision.action == ROLE_ACTION_END_WRITERS;
-    if (state->action_running && !hangs && !ends)
+    if (state->action_running && !blind && !ends)
         return (struct role_decision){.action = ROLE_ACTION_NONE};
     /* The statement that closes a server which hangs lies ready in its socket: the first thing that is done when it
      * goes on. */
-    if (hangs && decision.action != ROLE_ACTION_CLOSE)
+    if (blind && decision.action != ROLE_ACTION_CLOSE)
         return (struct role_decision){.action = ROLE_ACTION_NONE};
-    decision.urgent = decision.urgent || hangs || in_vain;
+    decision.urgent = decision.urgent || blind || in_vain;
     return decision;
 }

@@ -33,6 +33,9 @@ struct role_decision {
 
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
 
+/* As far as is known: one that no look has come to the end of may be, unless this agent was there when it was started. */
+bool role_may_be_open(const struct instance_state *state);
+
 /* What was ordered is so (agent_api.h: order_done). */
 bool role_done(const struct instance_state *state);
 

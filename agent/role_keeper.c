@@ -167,7 +167,9 @@ static void begin_acceptance(struct acceptance *acceptance)
     const struct self_fence fence = self_fence_of(order);
 
     acceptance->write_epoch = order->epoch > role->epoch;
-    acceptance->note_fence = order->epoch >= role->epoch && !self_fence_same(&fence, &keeper->fence);
+    /* That of the last primary stands until the next order to open: a close that is ordered may never be carried out. */
+    acceptance->note_fence =
+        order->role == AGENT_ROLE_PRIMARY && order->epoch >= role->epoch && !self_fence_same(&fence, &keeper->fence);
     if (acceptance->note_fence)
         keeper->fence = fence;
     acceptance->mark = role_mark_after(role, order);
@@ -253,7 +255,8 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     enum agent_flavour flavour = state->observed.version.flavour;
     int64_t now_ms = clock_monotonic_ms();
 
-    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, now_ms);
+    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received,
+        facts->drops_received, now_ms);
     catch_up_note_look(&keeper->notes.catch_up, &state->catch_up, flavour, facts->gtid_received, now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
     if (!state->replication.seen) {

@@ -12,6 +12,7 @@
 #include "agent/bootstrap/volume_reserve.h"
 #include "agent/catch_up_note.h"
 #include "agent/mysql/events.h"
+#include "agent/mysql/observe.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_change.h"
 #include "agent/mysql/role_close.h"
@@ -244,10 +245,34 @@ static int leave_start_domain(struct role_lane *lane, const struct dialect *dial
     return 0;
 }
 
+/* A copy's server knows which transactions it holds before it replicates or is written to. */
+static int prepare(struct role_lane *lane, const struct dialect *dialect, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (seed_position_apply(lane->paths, lane->session, &failure) == 0 &&
+        leave_start_domain(lane, dialect, &failure) == 0 &&
+        put_back_run(lane->paths, dialect, lane->session, &failure) == 0)
+        return 0;
+    if (lane->job.action == ROLE_ACTION_CLOSE) { /* it need not be whole for that; the next job does it first */
+        log_warn("closed without what comes first", LOG_ERR(&failure));
+        return 0;
+    }
+    *err = failure;
+    return -1;
+}
+
+/* One that no look has come to the end of is closed all the same. */
+static int learn_version(struct role_lane *lane, struct error *err)
+{
+    struct server_version *version = &lane->job.version;
+
+    return *version->text ? 0 : observe_version(lane->session, version, err);
+}
+
 static void work(struct role_lane *lane)
 {
     struct role_result *result = &lane->result;
-    const struct dialect *dialect = dialect_for(&lane->job.version);
     struct error failure = ERROR_INIT;
     int64_t written_ms = 0;
 
@@ -257,10 +282,12 @@ static void work(struct role_lane *lane)
         lane->fresh = true;
     }
     lane->full = !lane->session && room_is_lacking(&failure);
-    if (!lane->session) {
+    if (!lane->session || learn_version(lane, &failure) < 0) {
         result->error = failure;
+        drop_broken(lane);
         return;
     }
+    const struct dialect *dialect = dialect_for(&lane->job.version);
     if (lane->fresh) { /* it may be another server */
         relay_recovery_release(&lane->recovery);
         salvage_forget(lane->paths, dialect, lane->session);
@@ -268,10 +295,7 @@ static void work(struct role_lane *lane)
     lane->fresh = false;
     if (lane->job.action == ROLE_ACTION_HOLD) /* what ends the receiver must not count */
         written_ms = relay_written_ms(lane->paths->data_dir);
-    /* A copy's server knows which transactions it holds before it replicates or is written to. */
-    if (seed_position_apply(lane->paths, lane->session, &failure) < 0 ||
-        leave_start_domain(lane, dialect, &failure) < 0 ||
-        put_back_run(lane->paths, dialect, lane->session, &failure) < 0 || change(lane, dialect, &failure) < 0) {
+    if (prepare(lane, dialect, &failure) < 0 || change(lane, dialect, &failure) < 0) {
         result->error = failure;
         result->done = false;
     }

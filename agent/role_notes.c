@@ -3,12 +3,15 @@
 
 #include "agent/role_notes.h"
 
+#include "agent/look_answer.h"
 #include "agent/role_status.h"
 
 /* How long closing waits for a heartbeat that is being written; after that the server is told to end it. */
 #define BEAT_PATIENCE_MS 300
 /* How long a member counts that judges its lag by the row: some questions may be lost. */
 #define ROW_READER_MS 10000
+/* Nobody can see whether a server that was closed stays so: it is closed again and again, which ends its connections. */
+#define CLOSE_AGAIN_MS 5000
 
 /* ---- orders ---- */
 
@@ -368,6 +371,8 @@ void role_note_success(
     }
     if (action == ROLE_ACTION_CLOSE)
         role->was_open = role->waits_open = role->let_go = false;
+    if (action == ROLE_ACTION_CLOSE && !result->has_facts && look_is_refused(state))
+        role->retry_ms = now_ms + CLOSE_AGAIN_MS;
     if (action == ROLE_ACTION_ROTATE)
         role->rotated_epoch = begun->epoch;
     if (action == ROLE_ACTION_OPEN && result->done) {

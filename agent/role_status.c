@@ -17,6 +17,8 @@
 /* Between two heartbeats that wait for a lock there is none that could be looked at; the log is looked at once a
  * second. */
 #define BEAT_LOCKED_MS 3000
+/* A backup holds such a lock for a moment; somebody who has left a session open holds it on. */
+#define LOCKED_TOLD_MS 5000
 
 /* By the heartbeat's row. */
 static bool lag_by_row(const struct instance_state *state, int64_t now_ms, int64_t *ret_lag_ms)
@@ -160,6 +162,14 @@ int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms)
     return now_ms - MAX_OF(beat->blocked_since_ms, excused_ms);
 }
 
+int64_t role_locked_ms(const struct instance_state *state, int64_t now_ms)
+{
+    const struct beat_state *beat = &state->beat;
+
+    bool is_locked = role_beat_is_late(state, now_ms) && is_locked_out(beat, now_ms);
+    return is_locked ? now_ms - beat->blocked_since_ms : 0;
+}
+
 /* ---- ready ---- */
 
 static bool is_errant(const struct instance_state *state)
@@ -286,7 +296,7 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
         agent_status_add_problem(ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS,
             "the server completed an interrupted DDL statement by itself when it was started: %s", facts->self_written);
     }
-    ret->replication.applied_epoch = facts->has_beat ? facts->beat_epoch : 0;
+    ret->replication.applied_epoch = facts->beat_epoch;
     if (!facts->configured)
         return;
     json_copy_text(ret->replication.source_host, sizeof(ret->replication.source_host), facts->source_host);
@@ -318,6 +328,11 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);
     ret->long_transactions = facts->long_transactions;
+    if (role_locked_ms(state, now_ms) >= LOCKED_TOLD_MS ||
+        (!state->beat.wanted && state->lock_waited_s * 1000 >= LOCKED_TOLD_MS))
+        agent_status_add_problem(ret, AGENT_PROBLEM_WRITES_LOCKED,
+            "nobody can write: a session holds a lock on all tables (FLUSH TABLES WITH READ LOCK, a backup); find it "
+            "by SHOW PROCESSLIST; UNLOCK TABLES there, or KILL, ends it");
     size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
     if (!position_is_whole(facts->gtid_executed))
         agent_status_add_problem(ret, AGENT_PROBLEM_GTID_SET_TOO_LONG,
@@ -352,7 +367,8 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     healing_fill_status(state, ret);
     ret->epoch = role->epoch;
     ret->opened_epoch = role->opened_epoch;
-    ret->noted_since = role->running == ROLE_ACTION_OPEN ? 0 : role->noted_since;
+    /* Whoever concludes from it that this server was not opened looks at the heartbeat that it has, too. */
+    ret->noted_since = role->running == ROLE_ACTION_OPEN || facts->beat_unread ? 0 : role->noted_since;
     ret->mark = role->mark;
     ret->restored_number = state->beside.data;
     ret->has_before = state->beside.has_before;
@@ -364,7 +380,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->roomy_replicas = role->order.role == AGENT_ROLE_PRIMARY ? others_room_count(&state->others, now_ms) : 0;
     ret->open_for_root =
         ret->closed_for_room && role->open_for_root && (facts->root_only || !facts->has_super_read_only);
-    ret->writable = ret->phase == AGENT_PHASE_RUNNING && facts->seen && !facts->read_only && !ret->closed_for_room;
+    ret->writable = ret->phase == AGENT_PHASE_RUNNING && role_may_be_open(state) && !ret->closed_for_room;
     ret->gtid_executed = facts->gtid_executed;
     ret->gtid_received = facts->gtid_received;
     ret->gtid_state = facts->gtid_state;

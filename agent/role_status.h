@@ -37,4 +37,7 @@ bool role_beat_is_late(const struct instance_state *state, int64_t now_ms);
  * somebody else's, nor for a large transaction on its way into the binary log: the storage; 0: it can. */
 int64_t role_stalled_ms(const struct instance_state *state, int64_t now_ms);
 
+/* For how long the heartbeat has waited for a lock of somebody else's, so that nobody writes; 0: it does not. */
+int64_t role_locked_ms(const struct instance_state *state, int64_t now_ms);
+
 #endif

@@ -18,8 +18,8 @@
 #include "agent/bootstrap/volume_reserve.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/put_back.h"
-#include "agent/set_aside.h"
 #include "agent/set_aside_beyond.h"
+#include "agent/set_aside_tail.h"
 #include "agent/tmp_scout.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -27,9 +27,6 @@
 #include "common/strvec.h"
 
 #define POLL_MS 20
-/* The tail that waited for acknowledgements is as short as the longest pause of replicas; copying it must not hold the
- * start up for long. */
-#define TAIL_MAX_BYTES ((uint64_t)(64 * KM_MIB))
 
 /* Other members' pods have loopbacks of their own: who listens on this port is our agent. */
 static bool agent_lives(const struct agent_options *options)
@@ -58,22 +55,15 @@ static bool await_word(const struct agent_options *options, struct start_mode *r
     return true;
 }
 
-/* What cannot be set aside is not cut off (I7), nor what cannot be taken back. shared: what the primary had of it when
- * it was chosen; "": not known. */
-static bool set_tail_aside(const struct agent_options *options, uint64_t epoch, const char *shared)
+/* What cannot be set aside is not cut off (I7), nor what could not be taken back. The member is copied anew then: it
+ * has something that the primary has not. */
+static bool set_tail_aside(
+    const struct agent_options *options, uint64_t epoch, const struct set_aside_beyond *beyond, const char *shared)
 {
-    struct set_aside_wish wish = {
-        .paths = &options->paths,
-        .flavour = AGENT_FLAVOUR_MARIADB,
-        .epoch = epoch,
-        .errant = "",
-        .reason = "the server is started such that it cuts off what nobody has acknowledged",
-        .max_bytes = TAIL_MAX_BYTES,
-    };
     struct agent_set_asides sets;
     struct error err = ERROR_INIT;
 
-    if (set_aside_make(&wish, &sets, &err) == 0 &&
+    if (set_aside_tail(&options->paths, epoch, beyond->end, &sets, &err) == 0 &&
         (str_empty(shared) || put_back_note(&options->paths, sets.sets[0], shared, &err) == 0))
         return true;
     log_warn("the end of the binary log cannot be set aside: it is left as it is", LOG_ERR(&err));
@@ -107,11 +97,12 @@ static enum tail judge_end(const struct agent_options *options, const struct ser
 
     if (!str_empty(mode->beyond))
         set_aside_beyond_find(options->paths.data_dir, GTID_MARIADB, mode->beyond, &beyond);
+    /* What the primary had of it when it was chosen; "": not known. */
     const char *shared = beyond.known ? str_or_empty(beyond.shared.buf) : "";
     if (beyond.known && beyond.gtids.len == 0) {
         log_info("the primary has all that this server has: nothing is cut off", LOG_STR("gtid", mode->beyond));
         tail = TAIL_IS_HELD_ELSEWHERE;
-    } else if (can_truncate(binary) && set_tail_aside(options, primary_epoch, shared))
+    } else if (can_truncate(binary) && set_tail_aside(options, primary_epoch, &beyond, shared))
         tail = TAIL_IS_CUT_OFF;
     set_aside_beyond_release(&beyond);
     return tail;

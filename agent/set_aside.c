@@ -334,6 +334,18 @@ static int room(const struct set_aside_wish *wish, uint64_t *ret, struct error *
     return 0;
 }
 
+static int check_room(const struct set_aside_wish *wish, struct error *err)
+{
+    uint64_t max = 0;
+
+    if (room(wish, &max, err) < 0)
+        return -1;
+    return max >= wish->min_bytes
+        ? 0
+        : error_set(err, ERROR_TOO_LARGE, "%llu bytes are to be kept, and there is room for %llu",
+              (unsigned long long)wish->min_bytes, (unsigned long long)max);
+}
+
 /* Errant texts of a status are cut where they are long: then all that is new is kept. */
 static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t max, struct error *err)
 {
@@ -426,7 +438,7 @@ static int make(const struct set_aside_wish *wish, struct agent_set_asides *ret,
         set_aside_list(wish->paths, ret);
         return 0;
     }
-    if (fs_mkdir_all(top, 0700, err) < 0 || remove_unfinished(top, err) < 0 ||
+    if (check_room(wish, err) < 0 || fs_mkdir_all(top, 0700, err) < 0 || remove_unfinished(top, err) < 0 ||
         retire(top, SET_ASIDE_MAX_BYTES, err) < 0 || fs_mkdir_all(unfinished, 0700, err) < 0)
         return -1;
     if (fill(wish, unfinished, &what, err) < 0)

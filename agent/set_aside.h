@@ -9,7 +9,7 @@
  *   damaged)
  *
  * Three places ask for it: a running member that is marked to be replaced (healing.h), a start that cuts off a tail
- * (server_start.h), and `init` before the first byte of a copy that replaces data, whatever the reason and the mark
+ * (set_aside_tail.h), and `init` before the first byte of a copy that replaces data, whatever the reason and the mark
  * (seed_attempt.h). Only the last one can be relied upon; the first knows best what is errant.
  *
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
@@ -48,6 +48,7 @@ struct set_aside_wish {
     uint64_t end;       /* set_aside_beyond.h; 0: it is looked up */
     const char *reason; /* for people */
     uint64_t max_bytes; /* 0: SET_ASIDE_MAX_BYTES */
+    uint64_t min_bytes; /* where there is no room for so many nothing is kept, no older set goes, and it fails */
 };
 
 /* ret: what lies on the volume then, this set first. If the newest set on the volume is of the same end of the binary

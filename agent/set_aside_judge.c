@@ -204,19 +204,18 @@ static bool is_judged(const struct set_aside_judge *judge, const char *folder)
     return found;
 }
 
-/* The newest that is not judged under this epoch; false: all are. */
+/* The newest that is not judged under this epoch; "" and false: all are. */
 static bool find_next(const struct set_aside_judge *judge, char ret[static AGENT_SET_ASIDE_SIZE])
 {
-    bool found = false;
+    ret[0] = '\0';
     for (int i = 0; i < AGENT_SET_ASIDES_MAX; i++) {
         char folder[AGENT_SET_ASIDE_SIZE];
         folder_of(judge->state->healing.set_aside.sets[i], folder);
-        if (str_empty(folder) || is_judged(judge, folder) || (found && !str_eq(ret, judge->failed)))
+        if (str_empty(folder) || is_judged(judge, folder) || (ret[0] && !str_eq(ret, judge->failed)))
             continue;
         memcpy(ret, folder, sizeof(folder));
-        found = true;
     }
-    return found;
+    return ret[0] != '\0';
 }
 
 static void begin(struct set_aside_judge *judge, enum set_aside_witness witness, const char *folder)

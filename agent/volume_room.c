@@ -21,6 +21,7 @@ static void note_filling(struct volume_room *room, uint64_t free_bytes, int64_t 
     uint64_t bytes_per_s = took_ms > SECOND_MS ? used * SECOND_MS / (uint64_t)took_ms : used;
     if (at_ms - room->seconds[slot].at_ms >= SECOND_MS || bytes_per_s > room->seconds[slot].bytes_per_s) {
         room->seconds[slot].at_ms = at_ms;
+        room->seconds[slot].took_ms = MAX_OF(took_ms, SECOND_MS);
         room->seconds[slot].bytes_per_s = bytes_per_s;
         room->seconds[slot].free_bytes = room->since_free_bytes;
     }
@@ -30,14 +31,28 @@ static void note_filling(struct volume_room *room, uint64_t free_bytes, int64_t 
     }
 }
 
+/* In the VOLUME_FILLING_OVER_S seconds that end with this one: a short burst is no speed that lasts. */
+static uint64_t filling_until(const struct volume_room *room, int64_t at_ms)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(room->seconds); i++) {
+        int64_t before_ms = at_ms - room->seconds[i].at_ms;
+        int64_t counts_ms = MIN_OF(room->seconds[i].took_ms, VOLUME_FILLING_OVER_S * SECOND_MS - before_ms);
+        if (room->seconds[i].at_ms && before_ms >= 0 && counts_ms > 0)
+            bytes += room->seconds[i].bytes_per_s * (uint64_t)counts_ms / SECOND_MS;
+    }
+    return bytes / VOLUME_FILLING_OVER_S;
+}
+
 static uint64_t fastest_filling(const struct volume_room *room, int64_t at_ms)
 {
     uint64_t fastest = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(room->seconds); i++) {
-        bool counts = room->seconds[i].at_ms && at_ms - room->seconds[i].at_ms < VOLUME_FILLING_WINDOW_S * SECOND_MS;
-        if (counts && room->seconds[i].bytes_per_s > fastest)
-            fastest = room->seconds[i].bytes_per_s;
+        int64_t ended_ms = room->seconds[i].at_ms;
+        if (ended_ms && at_ms - ended_ms < VOLUME_FILLING_WINDOW_S * SECOND_MS)
+            fastest = MAX_OF(fastest, filling_until(room, ended_ms));
     }
     return fastest;
 }

@@ -7,7 +7,8 @@
  * needs for that is the floor, the largest of
  *   VOLUME_FLOOR_MIN,
  *   VOLUME_FLOOR_PERCENT of the volume, but VOLUME_FLOOR_PERCENT_MAX at most,
- *   what VOLUME_FILLING_S seconds of the fastest filling of the last minute take,
+ *   what VOLUME_FILLING_S seconds of the fastest filling of the last minute take, measured over
+ *   VOLUME_FILLING_OVER_S seconds,
  *   the next extension of a data file;
  * the last two count up to a quarter of the volume, since nobody could use a small one otherwise.
  *
@@ -26,6 +27,7 @@
 #define VOLUME_FLOOR_PERCENT 3
 #define VOLUME_FLOOR_PERCENT_MAX (2048ULL * KM_MIB)
 #define VOLUME_FILLING_S 10
+#define VOLUME_FILLING_OVER_S 3
 #define VOLUME_FILLING_WINDOW_S 60
 /* Below this a primary is closed for root, too, whatever an annotation says. */
 #define VOLUME_LAST_FLOOR AGENT_ROOT_FLOOR_BYTES
@@ -45,7 +47,8 @@ struct volume_room {
     int64_t since_ms; /* the look that the second under way began with; 0: none */
     uint64_t since_free_bytes;
     struct {
-        int64_t at_ms;
+        int64_t at_ms;   /* its latest look */
+        int64_t took_ms; /* longer than a second where there was no look meanwhile */
         uint64_t bytes_per_s;
         uint64_t free_bytes; /* at its beginning */
     } seconds[VOLUME_FILLING_WINDOW_S];

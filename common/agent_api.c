@@ -255,6 +255,7 @@ static const struct json_field fields[] = {
     FIELD("volumeFreeBytes", U64, CHANGE_ONE_PERCENT, volume_free_bytes),
     FIELD("volumeFloorBytes", U64, CHANGE_ONE_PERCENT, volume_floor_bytes),
     FIELD("roomPasses", BOOL, CHANGE_COUNTS, room_passes),
+    FIELD("binlogsFromMs", I64, CHANGE_COUNTS, binlogs_from_ms),
     FIELD("binlogBytes", U64, CHANGE_IGNORED, binlog_bytes),
     FIELD("purgeWish", TEXT, CHANGE_COUNTS, purge_wish),
     FIELD("purgeUntil", TEXT, CHANGE_COUNTS, purge_until),

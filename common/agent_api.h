@@ -269,6 +269,9 @@ struct agent_status {
     uint64_t volume_free_bytes;
     uint64_t volume_floor_bytes; /* a primary with less is closed for writes (agent/volume_room.h); 0: not told */
     bool room_passes; /* too little is free, for the speed alone at which it was filled: that ends within a minute */
+    /* When the oldest of the binary logs was begun, by this node's wall clock: what they do not hold had been committed
+     * by then. 0: not known, as nobody has looked yet, or as it cannot be told (they are encrypted by MySQL). */
+    int64_t binlogs_from_ms;
     uint64_t binlog_bytes; /* of all binary logs; 0: nobody looked, as nothing limits them */
     /* Binary logs that this member wishes to remove (agent/binlog_limit.h): those before purge_until, which begins
      * behind purge_after (told: position.h). purge_wish: identifies that wish; "" none. purge_for_room: because room is
@@ -298,7 +301,7 @@ struct agent_status {
     char order_hash[17];  /* "" if this process has no order */
     /* what was ordered is so. On the way from primary: no client can write any more, gtid_executed is final */
     bool order_done;
-    bool writable; /* clients can write here */
+    bool writable; /* clients can write here; also where the server does not tell: perhaps */
     /* The order's leave_threads, keep_stopped, lock_left, stays_open and root_until_ms, as last told; keeps_stopped by
      * an agent that was restarted since, too. */
     bool leaves_threads, keeps_stopped, locks_left, stays_open;

@@ -18,6 +18,8 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_GTID_SET_LONG] = "GtidSetLong",
     [AGENT_PROBLEM_GTID_SET_TOO_LONG] = "GtidSetTooLong",
     [AGENT_PROBLEM_ISOLATED] = "Isolated",
+    [AGENT_PROBLEM_LOOK_FAILED] = "LookFailed",
+    [AGENT_PROBLEM_PUT_BACK_FAILED] = "PutBackFailed",
     [AGENT_PROBLEM_REPLICATION_PAUSED] = "ReplicationPaused",
     [AGENT_PROBLEM_REPLICATION_REFUSED] = "ReplicationRefused",
     [AGENT_PROBLEM_REPLICATION_STOPPED] = "ReplicationStopped",
@@ -32,4 +34,5 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_TLS_NOT_REQUIRED] = "TLSNotRequired",
     [AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS] = "UnacknowledgedCommits",
     [AGENT_PROBLEM_VOLUME_FULL] = "VolumeFull",
+    [AGENT_PROBLEM_WRITES_LOCKED] = "WritesLocked",
 };

@@ -23,6 +23,8 @@ enum agent_problem_kind {
     AGENT_PROBLEM_GTID_SET_LONG,
     AGENT_PROBLEM_GTID_SET_TOO_LONG,
     AGENT_PROBLEM_ISOLATED,            /* self_fence_ms */
+    AGENT_PROBLEM_LOOK_FAILED,         /* the server does not tell all that it was asked for */
+    AGENT_PROBLEM_PUT_BACK_FAILED,     /* its start has cut off what another member had: it is copied anew */
     AGENT_PROBLEM_REPLICATION_PAUSED,  /* somebody has stopped it, and it is left so */
     AGENT_PROBLEM_REPLICATION_REFUSED, /* password, rights, TLS */
     AGENT_PROBLEM_REPLICATION_STOPPED, /* the applier met an error: never skipped */
@@ -37,6 +39,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_TLS_NOT_REQUIRED, /* though the cluster says so: the server cannot */
     AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS,
     AGENT_PROBLEM_VOLUME_FULL,
+    AGENT_PROBLEM_WRITES_LOCKED, /* somebody holds a lock on all tables */
     AGENT_PROBLEM_KIND_COUNT
 };
 

@@ -27,17 +27,23 @@ void archive_task_release(struct archive_task *task)
     OPENSSL_cleanse(task, sizeof(*task));
 }
 
-void archive_task_encode(const struct archive_task *task, struct strbuf *out)
+static void encode_task(const struct archive_task *task, uint32_t interval_s, struct strbuf *out)
 {
     _cleanup_(task_document_drop) json_t *document = json_object();
 
     json_fields_encode(task_fields, ARRAY_LEN(task_fields), task, document);
+    json_put_int(document, "intervalSeconds", interval_s);
     json_put_str(document, "folder", task->folder);
     json_put_str(document, "compression", backup_compression_names[task->compression]);
     json_put(document, "store", backup_store_encode(&task->store));
     if (task->sealed)
         task_key_encode(document, task->key);
     json_canonical(document, out);
+}
+
+void archive_task_encode(const struct archive_task *task, struct strbuf *out)
+{
+    encode_task(task, task->interval_s, out);
 }
 
 static int check_task(struct archive_task *task, const json_t *document, struct error *err)
@@ -92,16 +98,21 @@ int archive_task_decode(const char *text, size_t len, struct archive_task *ret, 
     return 0;
 }
 
-void archive_task_digest(const struct archive_task *task, char out[static 17])
+void archive_task_digest_at(const struct archive_task *task, uint32_t interval_s, char out[static 17])
 {
     _cleanup_(strbuf_release_secret) struct strbuf text;
     char sha256[65];
 
     strbuf_init(&text, ARCHIVE_TASK_MAX);
-    archive_task_encode(task, &text);
+    encode_task(task, interval_s, &text);
     tls_sha256_hex(text.buf, text.len, sha256);
     memcpy(out, sha256, 16);
     out[16] = '\0';
+}
+
+void archive_task_digest(const struct archive_task *task, char out[static 17])
+{
+    archive_task_digest_at(task, task->interval_s, out);
 }
 
 /* ---- reports ---- */

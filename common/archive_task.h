@@ -45,6 +45,8 @@ void archive_task_encode(const struct archive_task *task, struct strbuf *out);
 int archive_task_decode(const char *text, size_t len, struct archive_task *ret, struct error *err) KM_MUST_CHECK;
 /* 16 hex digits and a NUL: of everything in it, keys by a hash only. */
 void archive_task_digest(const struct archive_task *task, char out[static 17]);
+/* Of the task that is the same but for its interval. */
+void archive_task_digest_at(const struct archive_task *task, uint32_t interval_s, char out[static 17]);
 
 /* Part of an agent's status ("archive"). Of the chain that ends with the newest segment, has no gap in it, and that the
  * task's key opens: with another key a chain begins, though nothing is missing. */

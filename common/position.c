@@ -123,3 +123,13 @@ struct gtid_set *position_parse(enum gtid_flavour flavour, const char *position)
 {
     return position_is_whole(position) ? gtid_set_parse(flavour, str_or_empty(position), NULL) : NULL;
 }
+
+bool position_holds(enum gtid_flavour flavour, const char *position, const char *wanted)
+{
+    if (position_same(position, wanted) && position_is_whole(wanted))
+        return true;
+    _cleanup_(gtid_set_freep) struct gtid_set *a = position_parse(flavour, wanted);
+    _cleanup_(gtid_set_freep) struct gtid_set *b = position_parse(flavour, position);
+    enum gtid_relation relation = a && b ? gtid_set_compare(a, b) : GTID_DIVERGED;
+    return relation == GTID_EQUAL || relation == GTID_SUBSET;
+}

@@ -54,5 +54,7 @@ bool position_is_whole(const char *position);
 bool position_same(const char *a, const char *b);
 /* NULL if it is not whole, or no position. */
 struct gtid_set *position_parse(enum gtid_flavour flavour, const char *position);
+/* All of `wanted` is in `position`. False also where they cannot be compared: one is not whole, or no position. */
+bool position_holds(enum gtid_flavour flavour, const char *position, const char *wanted);
 
 #endif

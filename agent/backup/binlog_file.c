@@ -183,6 +183,7 @@ void binlog_head_release(struct binlog_head *head)
     strbuf_release(&head->description);
     gtid_set_free(head->before);
     free(head->last);
+    free(head->checkpoint);
     *head = (struct binlog_head){0};
 }
 
@@ -438,6 +439,18 @@ static int take_other(struct scan *scan, const struct event *event)
     return 0;
 }
 
+/* Length (4), then the name of a log: of all before it the engines have everything on the disk. The last one counts. */
+static int take_checkpoint(struct scan *scan, const struct event *event, struct error *err)
+{
+    size_t len = event->body_len > 4 ? number(event->body, 4) : 0;
+
+    if (!scan->relay_fn && len > 0 && len <= event->body_len - 4) {
+        free(scan->head->checkpoint);
+        scan->head->checkpoint = xasprintf("%.*s", (int)len, (const char *)event->body + 4);
+    }
+    return end_log(scan, err);
+}
+
 static int take_event(struct scan *scan, const struct event *event, struct error *err)
 {
     switch (event->type) {
@@ -455,8 +468,9 @@ static int take_event(struct scan *scan, const struct event *event, struct error
         return scan->fn || scan->relay_fn ? begin_transaction(scan, event, err) : 0;
     case EVENT_STOP:
     case EVENT_ROTATE:
-    case EVENT_MARIADB_CHECKPOINT:
         return end_log(scan, err);
+    case EVENT_MARIADB_CHECKPOINT:
+        return take_checkpoint(scan, event, err);
     case EVENT_MARIADB_ENCRYPTION:
         return unusable(scan, err, "it is encrypted");
     case EVENT_ANONYMOUS:
@@ -499,6 +513,14 @@ static int scan_events(struct scan *scan, struct error *err)
     return scan->open && scan->terminated ? close_transaction(scan, err) : 0;
 }
 
+static bool is_binary_log(const uint8_t *magic)
+{
+    return memcmp(magic,
+               "\xfe"
+               "bin",
+               BINLOG_MAGIC_BYTES) == 0;
+}
+
 static int open_file(struct scan *scan, struct error *err)
 {
     uint8_t magic[BINLOG_MAGIC_BYTES];
@@ -516,12 +538,23 @@ static int open_file(struct scan *scan, struct error *err)
             "bin",
             sizeof(magic)) == 0)
         return unusable(scan, err, "it is encrypted");
-    return memcmp(magic,
-               "\xfe"
-               "bin",
-               sizeof(magic)) == 0
-        ? 0
-        : unusable(scan, err, "it is no binary log");
+    return is_binary_log(magic) ? 0 : unusable(scan, err, "it is no binary log");
+}
+
+int64_t binlog_file_begun_ms(const char *path)
+{
+    uint8_t head[BINLOG_MAGIC_BYTES + HEADER_BYTES];
+    FILE *file = fopen(path, "rbe");
+    bool is_read = file && fread(head, 1, sizeof(head), file) == sizeof(head);
+
+    if (file)
+        fclose(file);
+    if (!is_read)
+        return -1;
+    if (!is_binary_log(head) || head[BINLOG_MAGIC_BYTES + 4] != EVENT_DESCRIPTION)
+        return 0;
+    uint64_t at_s = number(head + BINLOG_MAGIC_BYTES, 4);
+    return at_s ? ((int64_t)at_s + 1) * 1000 : 0;
 }
 
 int binlog_file_scan(const char *path, enum gtid_flavour flavour, struct binlog_head *head, binlog_transaction_fn fn,

@@ -32,6 +32,7 @@ struct binlog_head {
     struct gtid_set *before;   /* what had been executed when the file was begun; NULL: it does not say */
     struct gtid_one *last;     /* MariaDB: of each domain and server */
     size_t last_count;
+    char *checkpoint; /* MariaDB, of the whole file: the log from which a crash recovery begins; NULL: it names none */
 };
 
 void binlog_head_release(struct binlog_head *head);
@@ -40,6 +41,11 @@ void binlog_head_release(struct binlog_head *head);
  * MySQL: behind an empty set of previous GTIDs, without which a server that keeps its relay logs (relay_log_recovery =
  * OFF) refuses the file (error 1866; tried, 9.7.4). */
 void binlog_add_rotate(const struct strbuf *description, const char *log_name, struct strbuf *out);
+
+/* When the file was begun, wall clock: of its first event, whose time is in whole seconds; rounded up. 0: the file does
+ * not tell (it is encrypted). -1: it could not be read, which may pass: it is gone, or was begun just now.
+ * https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html */
+int64_t binlog_file_begun_ms(const char *path);
 
 struct binlog_transaction {
     struct gtid_one gtid;

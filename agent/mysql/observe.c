@@ -53,12 +53,18 @@ static void take_version(void *arg, unsigned count, const char *const *names, co
         (void)(server_version_parse(values[0], values[1], version, NULL) == 0);
 }
 
+int observe_version(struct session *session, struct server_version *ret, struct error *err)
+{
+    *ret = (struct server_version){0};
+    return session_query(session, "SELECT VERSION(), @@version_comment", take_version, ret, err);
+}
+
 static int identify(struct session *session, struct observation *observation, struct error *err)
 {
-    struct server_version version = {0};
+    struct server_version version;
     struct identity identity = {.observation = observation};
 
-    if (session_query(session, "SELECT VERSION(), @@version_comment", take_version, &version, err) < 0)
+    if (observe_version(session, &version, err) < 0)
         return -1;
     if (session_query(session, dialect_for(&version)->observe, take_identity, &identity, err) < 0)
         return -1;
@@ -125,18 +131,11 @@ static void take_number(void *arg, unsigned count, const char *const *names, con
         *(int64_t *)arg = is_true(values[1]) ? MAX_OF(strtoll(values[1], NULL, 10), 1) : 0;
 }
 
-int observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err)
+static int observe_status(struct session *session, struct observation *ret, struct error *err)
 {
     static const enum server_status_source sources[] = {SOURCE_STATUS, SOURCE_VARIABLE, SOURCE_REPLICA};
     int64_t partial_revokes = 0, extension_mib = 0;
 
-    memset(ret, 0, sizeof(*ret));
-    server_status_clear(&ret->status);
-    if (identify(session, ret, err) < 0 ||
-        session_query(session, "SHOW GLOBAL STATUS LIKE 'Uptime'", take_number, &ret->uptime_s, err) < 0)
-        return -1;
-    if (!with_status)
-        return 0;
     if (session_query(session, "SHOW GLOBAL VARIABLES LIKE 'partial_revokes'", take_number, &partial_revokes, err) < 0)
         return -1;
     ret->partial_revokes = partial_revokes != 0;
@@ -150,4 +149,18 @@ int observe_server(struct session *session, bool with_status, struct observation
     }
     ret->has_status = true;
     return 0;
+}
+
+int observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    memset(ret, 0, sizeof(*ret));
+    server_status_clear(&ret->status);
+    if (identify(session, ret, err) < 0 ||
+        session_query(session, "SHOW GLOBAL STATUS LIKE 'Uptime'", take_number, &ret->uptime_s, err) < 0)
+        return -1;
+    if (!with_status || observe_status(session, ret, &failure) == 0)
+        return 0;
+    return replication_goes_without(ret->unread, "counters and settings", &failure, err) ? 0 : -1;
 }

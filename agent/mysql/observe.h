@@ -9,6 +9,7 @@
 
 #include "agent/mysql/accounts_left.h"
 #include "agent/mysql/dialect.h"
+#include "agent/mysql/replication_facts.h"
 #include "agent/mysql/server_status.h"
 #include "agent/mysql/session.h"
 #include "common/error.h"
@@ -25,9 +26,13 @@ struct observation {
     struct accounts_left left; /* likewise */
     bool has_status;           /* `status` was collected */
     struct server_status status;
+    char unread[LOOK_UNREAD_SIZE]; /* replication_facts.h: replication_goes_without */
 };
 
-/* The session must be idle. with_status: SHOW GLOBAL STATUS and VARIABLES and the replication status as well. */
+/* All that a dialect needs. */
+int observe_version(struct session *session, struct server_version *ret, struct error *err) KM_MUST_CHECK;
+/* The session must be idle. with_status: SHOW GLOBAL STATUS and VARIABLES and the replication status as well, where the
+ * server tells them. */
 int observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err) KM_MUST_CHECK;
 
 #endif

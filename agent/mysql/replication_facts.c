@@ -26,6 +26,24 @@ enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect)
     return dialect->family == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
 }
 
+/* ---- what a look can do without ---- */
+
+bool replication_goes_without(
+    char unread[static LOOK_UNREAD_SIZE], const char *what, const struct error *failure, struct error *err)
+{
+    char text[LOOK_UNREAD_SIZE];
+
+    if (failure->kind != ERROR_DATABASE) {
+        if (err)
+            *err = *failure;
+        return false;
+    }
+    snprintf(text, sizeof(text), "%s: %.180s", what, failure->message);
+    if (!*unread)
+        row_value_copy(unread, LOOK_UNREAD_SIZE, text);
+    return true;
+}
+
 /* ---- SHOW REPLICA STATUS ---- */
 
 static enum agent_thread thread_of(const char *value)
@@ -329,7 +347,7 @@ static void take_copy(void *arg, unsigned count, const char *const *names, const
 
 /* mariadb-backup ends with BACKUP STAGE BLOCK_COMMIT, which waits for every commit that has begun: one that waits for a
  * replica holds it up. */
-static int observe_copy(
+static int look_at_copy(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
     if (dialect->family != AGENT_FLAVOUR_MARIADB)
@@ -337,6 +355,16 @@ static int observe_copy(
     if (!facts->semi_sync_source || facts->waiting_commits == 0)
         return 0;
     return session_query(session, "SHOW PROCESSLIST", take_copy, facts, err);
+}
+
+static int observe_copy(
+    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (look_at_copy(session, dialect, facts, &failure) == 0)
+        return 0;
+    return replication_goes_without(facts->unread, "whether it is being copied", &failure, err) ? 0 : -1;
 }
 
 /* ---- heartbeat ---- */
@@ -362,9 +390,8 @@ static int observe_beat(struct session *session, struct replication_facts *facts
             &failure) == 0 ||
         failure.code == ER_NO_SUCH_TABLE || failure.code == ER_BAD_DB)
         return 0;
-    if (err)
-        *err = failure;
-    return -1;
+    facts->beat_unread = true;
+    return replication_goes_without(facts->unread, "the heartbeat (" HEARTBEAT_TABLE ")", &failure, err) ? 0 : -1;
 }
 
 /* Waits for metadata, global, backup and commit locks; rows and storage are waited for in other states. */
@@ -498,7 +525,7 @@ static void take_process(void *arg, unsigned count, const char *const *names, co
     }
 }
 
-static int observe_transactions(
+static int look_for_transactions(
     struct session *session, const char *agent_user, struct replication_facts *facts, struct error *err)
 {
     struct candidates candidates = {.facts = facts, .agent_user = agent_user, .first = CANDIDATES_MAX};
@@ -514,6 +541,17 @@ static int observe_transactions(
     if (candidates.count == 0)
         return 0;
     return session_query(session, "SHOW FULL PROCESSLIST", take_process, &candidates, err);
+}
+
+/* One that is not known is not waited for: closing ends it. */
+static int observe_transactions(
+    struct session *session, const char *agent_user, struct replication_facts *facts, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (look_for_transactions(session, agent_user, facts, &failure) == 0)
+        return 0;
+    return replication_goes_without(facts->unread, "long transactions", &failure, err) ? 0 : -1;
 }
 
 /* ---- all ---- */
@@ -552,8 +590,12 @@ static int forget_what_is_dropped(
     /* An applier that met an error is not started by anybody: what is there stays there, and a person may want it. */
     if (facts->relay_logs_last || !facts->configured || !off || facts->applier_errno)
         return 0;
+    const char *had = facts->gtid_received;
     facts->gtid_received = "";
-    return observe_read_only(session, dialect, facts, err);
+    if (observe_read_only(session, dialect, facts, err) < 0)
+        return -1;
+    facts->drops_received = !str_empty(had) && !position_holds(GTID_MARIADB, facts->gtid_executed, had);
+    return 0;
 }
 
 /* What was received includes what was executed: a candidate is judged by it. If either cannot be read, neither can
@@ -582,6 +624,8 @@ void replication_facts_keep(struct replication_facts *to, const struct replicati
     struct replication_facts before = *to;
 
     *to = *from;
+    if (from->beat_unread)
+        to->beat_epoch = before.beat_epoch;
     if (!from->system_tables_seen) {
         to->accounts_present = before.accounts_present;
         memcpy(to->accounts_hash, before.accounts_hash, sizeof(to->accounts_hash));
@@ -599,13 +643,17 @@ static int observe_system_tables(
 
     if (facts->semi_sync_source && facts->waiting_commits > 0)
         return 0;
-    if (accounts_look(session, dialect, &facts->accounts_present, facts->accounts_hash, &failure) < 0 ||
-        (!facts->read_only && events_look(session, &facts->events_listed, &failure) < 0)) {
+    if (accounts_look(session, dialect, &facts->accounts_present, facts->accounts_hash, &failure) < 0) {
         if (failure.code == ER_LOCK_WAIT_TIMEOUT)
             return 0;
-        if (err)
-            *err = failure;
-        return -1;
+        if (!replication_goes_without(facts->unread, "accounts", &failure, err))
+            return -1;
+    }
+    if (!facts->read_only && events_look(session, &facts->events_listed, &failure) < 0) {
+        if (failure.code == ER_LOCK_WAIT_TIMEOUT)
+            return 0;
+        if (!replication_goes_without(facts->unread, "events", &failure, err))
+            return -1;
     }
     facts->system_tables_seen = true;
     return 0;

@@ -20,6 +20,7 @@
 #define SOURCE_BEAT_MS 500
 /* "Long" is a transaction that is open for longer than this. */
 #define LONG_TRANSACTION_S 1
+#define LOOK_UNREAD_SIZE 224
 
 struct replication_facts {
     bool seen;                       /* the server was asked */
@@ -48,6 +49,7 @@ struct replication_facts {
     uint64_t stream_position;  /* another one after an event has come, of a transaction that has not ended, perhaps */
     uint64_t source_beats;     /* a source that has sent all that it has beats */
     bool all_applied;          /* everything received is executed */
+    bool drops_received;       /* MariaDB: what it had received and not executed will be dropped when a thread starts */
     int64_t relay_written_ms;  /* monotonic: when the newest relay log was written; 0: not known. Filled in by lanes */
     uint32_t receiver_errno, applier_errno;
     char receiver_error[192], applier_error[192];
@@ -73,12 +75,14 @@ struct replication_facts {
     bool beat_locked; /* replication_beat_locked; only asked when a heartbeat is late */
 
     bool has_beat;
-    uint64_t beat_epoch;
+    bool beat_unread;     /* what the row says is not known: it could not be read */
+    uint64_t beat_epoch;  /* while the row cannot be read, as it was (replication_facts_keep): it never falls */
     int64_t beat_us;      /* the source's clock */
     int64_t beat_read_us; /* ours, when the row was read */
 
     /* The system tables were asked: an account or an event that is being made locks them for as long as its commit
-     * waits for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). */
+     * waits for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). What could not be read
+     * although they are not locked counts as not there. */
     bool system_tables_seen;
     bool accounts_present; /* accounts.h: accounts_look */
     char accounts_hash[65];
@@ -86,6 +90,10 @@ struct replication_facts {
 
     uint32_t long_transactions;
     char long_transaction[160];
+
+    /* What the server refused to tell, and why, the first of it; "" nothing. Roles, threads and positions are not among
+     * it: without those there is no look. */
+    char unread[LOOK_UNREAD_SIZE];
 };
 
 /* The session must be idle. agent_user: its transactions are not counted. Release with replication_facts_release. */
@@ -110,6 +118,11 @@ struct gtid_set *replication_received(struct session *session, const struct dial
 void replication_facts_release(struct replication_facts *facts);
 /* Releases *to, which becomes a copy with a reference of its own. */
 void replication_facts_keep(struct replication_facts *to, const struct replication_facts *from);
+
+/* Whether a look goes on without `what`, as the server refused it: `unread` then says so, unless it says something
+ * already. Otherwise it was no answer, and *err, if any, becomes *failure. */
+bool replication_goes_without(
+    char unread[static LOOK_UNREAD_SIZE], const char *what, const struct error *failure, struct error *err);
 
 /* Pure: one column of the status of a replica, either spelling; positions are left out where the facts have no pool. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);

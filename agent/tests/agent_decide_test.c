@@ -353,6 +353,55 @@ static void test_accounts_of_a_replica(void **unused)
     assert_string_not_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
 }
 
+/* What is not known is told, and trusted by nobody. */
+static void test_what_the_server_refuses_to_tell(void **unused)
+{
+    struct instance_state state = healthy();
+    struct agent_status status = {0};
+
+    UNUSED(unused);
+    state.role.noted_since = 2;
+    state.replication.beat_epoch = 3;
+    state.replication.beat_unread = true;
+    snprintf(state.replication.unread, sizeof(state.replication.unread), "the heartbeat: as the test wants");
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_int_equal(status.problems[0].kind, AGENT_PROBLEM_LOOK_FAILED);
+    assert_non_null(strstr(status.problems[0].message, "the heartbeat: as the test wants"));
+    assert_int_equal(status.replication.applied_epoch, 3);
+    assert_int_equal(status.noted_since, 0);
+    state.replication.unread[0] = '\0';
+    state.replication.beat_unread = false;
+    status = (struct agent_status){0};
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 0);
+    assert_int_equal(status.noted_since, 2);
+}
+
+static void test_a_look_that_fails_is_told(void **unused)
+{
+    struct instance_state state = healthy();
+    struct agent_status status = {0};
+
+    UNUSED(unused);
+    state.last_answer_ms = NOW - 1000;
+    error_set_code(&state.probe_error, ERROR_DATABASE, 1227, "server error 1227: as the test wants");
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 0);
+    state.last_answer_ms = NOW - 2000;
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_int_equal(status.problems[0].kind, AGENT_PROBLEM_LOOK_FAILED);
+    assert_non_null(strstr(status.problems[0].message, "server error 1227: as the test wants"));
+    assert_true(status.writable); /* as far as is known */
+    state.replication = (struct replication_facts){0};
+    readiness_fill_status(&state, NOW, &status);
+    assert_true(status.writable);
+    state.seen_gone = true;
+    readiness_fill_status(&state, NOW, &status);
+    assert_false(status.writable); /* a server starts closed */
+}
+
 static void test_a_server_that_is_full_of_connections_is_told(void **unused)
 {
     static const char *const rows[][3] = {
@@ -590,6 +639,8 @@ int main(void)
         cmocka_unit_test(test_events_of_a_primary),
         cmocka_unit_test(test_accounts_of_a_replica),
         cmocka_unit_test(test_a_server_that_is_full_of_connections_is_told),
+        cmocka_unit_test(test_what_the_server_refuses_to_tell),
+        cmocka_unit_test(test_a_look_that_fails_is_told),
         cmocka_unit_test(test_a_server_that_cannot_require_tls_is_told),
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
         cmocka_unit_test(test_live_gives_up_only_on_a_long_hang),

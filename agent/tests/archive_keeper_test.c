@@ -236,6 +236,31 @@ static void test_a_round(void **state)
     assert_int_equal(lines_in(w, "orders", line, sizeof(line)), 1);
 }
 
+/* Another interval begins a round at once; what is known of the archive is kept. */
+static void test_another_interval(void **state)
+{
+    struct world *w = *state;
+    struct archive_word word = good_word();
+    const struct archive_report *report = archive_keeper_report(w->keeper);
+    struct archive_task task;
+
+    lay(w, &word, "0");
+    set_task(w);
+    await_report(w, has_until);
+    char before[17];
+    memcpy(before, report->task, sizeof(before));
+    assert_int_equal(archive_task_decode(task_text, sizeof(task_text) - 1, &task, NULL), 0);
+    task.interval_s = 1;
+    archive_keeper_set(w->keeper, &task);
+    assert_true(report->known && report->until_ms == 5000);
+    assert_string_not_equal(report->task, before);
+    await_rounds(w, "orders", 2);
+    assert_true(last_order(w).memory.known);
+    set_task(w);
+    assert_string_equal(report->task, before);
+    assert_true(report->known);
+}
+
 /* Whole from the server to the round, and from one round to the next; the report tells where it is to be read. */
 static void test_long_positions(void **state)
 {
@@ -403,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_round),
+        TEST(test_another_interval),
         TEST(test_long_positions),
         TEST(test_only_an_open_primary),
         TEST(test_full_rounds_follow_each_other),

@@ -312,13 +312,9 @@ static void test_closed_as_acknowledgements_end(void **state)
     end_writers(writers);
 }
 
-/* The hook closes the server itself: MySQL would tell those who wait that their commits are done when it ends. */
-static void stop_while_its_agent_is_dead(struct replication_rig *rig, void (*trouble)(struct replication_rig *rig))
+static void write_until_commits_wait(
+    struct replication_rig *rig, struct writer **writers, void (*trouble)(struct replication_rig *rig))
 {
-    struct agent_rig *pod = rig->members[0].rig;
-    struct writer *writers[WRITERS];
-    int code = 0;
-
     open_again(rig);
     start_writers(rig, writers);
     await_acknowledged(rig, writers, 0);
@@ -326,7 +322,14 @@ static void stop_while_its_agent_is_dead(struct replication_rig *rig, void (*tro
     closed_us = clock_monotonic_us();
     if (trouble)
         trouble(rig);
-    agent_rig_kill(&pod->agent);
+}
+
+/* Runs the hook, and ends the server as kubelet does then. Whoever is told of a commit finds it on a replica. */
+static void stop_by_hook(struct replication_rig *rig, struct writer **writers)
+{
+    struct agent_rig *pod = rig->members[0].rig;
+    int code = 0;
+
     /* Without others the hook has nothing to do. */
     agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}");
     struct agent_process hook = agent_rig_start(pod, "pre-stop");
@@ -337,13 +340,38 @@ static void stop_while_its_agent_is_dead(struct replication_rig *rig, void (*tro
     }
     assert_true(code == 0 || code == 128 + SIGKILL); /* one that aborts the server ends with its container */
     kill(pod->server.inner, SIGTERM);
+    kill(pod->server.inner, SIGCONT);
     for (int i = 0; i < 1200 && !agent_rig_ended(&pod->server, &code); i++)
         replication_rig_run(rig, 50);
     replication_rig_run(rig, 500); /* who was let go is told now */
     expect_told_is_held(rig, writers);
     end_writers(writers);
     replication_rig_start(rig, 0, "server");
+}
+
+/* The hook closes the server itself: MySQL would tell those who wait that their commits are done when it ends. */
+static void stop_while_its_agent_is_dead(struct replication_rig *rig, void (*trouble)(struct replication_rig *rig))
+{
+    struct writer *writers[WRITERS];
+
+    write_until_commits_wait(rig, writers, trouble);
+    agent_rig_kill(&rig->members[0].rig->agent);
+    stop_by_hook(rig, writers);
     replication_rig_start(rig, 0, "run");
+    member_await(rig, 0, member_runs, "up again");
+}
+
+/* Its agent lives, and a failover has told it to hold, which it cannot do: it is no replica that may go as it is. */
+static void stop_while_it_is_told_to_hold(struct replication_rig *rig, void (*trouble)(struct replication_rig *rig))
+{
+    struct writer *writers[WRITERS];
+
+    write_until_commits_wait(rig, writers, trouble);
+    rig->epoch++;
+    member_give(rig, 0, (struct agent_order){.epoch = rig->epoch, .role = AGENT_ROLE_REPLICA, .semi_sync = true});
+    replication_rig_run(rig, 1000);
+    assert_false(rig->members[0].status.order_done);
+    stop_by_hook(rig, writers);
     member_await(rig, 0, member_runs, "up again");
 }
 
@@ -375,6 +403,17 @@ static void freeze_server(struct replication_rig *rig)
 static void test_stopped_while_it_hangs(void **state)
 {
     stop_while_its_agent_is_dead(*state, freeze_server);
+}
+
+static void test_stopped_while_an_account_is_being_made_and_told_to_hold(void **state)
+{
+    stop_while_it_is_told_to_hold(*state, make_an_account);
+    member_release_lock(account_maker);
+}
+
+static void test_stopped_while_it_hangs_and_is_told_to_hold(void **state)
+{
+    stop_while_it_is_told_to_hold(*state, freeze_server);
 }
 
 /* What a close of MariaDB rests upon; with KILL in place of KILL SOFT rows are acknowledged that no replica has. */
@@ -543,6 +582,8 @@ int close_stories_run(bool mysql)
         cmocka_unit_test(test_stopped_while_its_agent_is_dead),
         cmocka_unit_test(test_stopped_while_an_account_is_being_made),
         cmocka_unit_test(test_stopped_while_it_hangs),
+        cmocka_unit_test(test_stopped_while_an_account_is_being_made_and_told_to_hold),
+        cmocka_unit_test(test_stopped_while_it_hangs_and_is_told_to_hold),
     };
     const struct CMUnitTest mariadb_tests[] = {
         cmocka_unit_test(test_the_members),
@@ -557,6 +598,8 @@ int close_stories_run(bool mysql)
         cmocka_unit_test(test_stopped_while_its_agent_is_dead),
         cmocka_unit_test(test_stopped_while_an_account_is_being_made),
         cmocka_unit_test(test_stopped_while_it_hangs),
+        cmocka_unit_test(test_stopped_while_an_account_is_being_made_and_told_to_hold),
+        cmocka_unit_test(test_stopped_while_it_hangs_and_is_told_to_hold),
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));

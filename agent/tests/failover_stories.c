@@ -407,7 +407,12 @@ static void test_a_replica_of_an_older_epoch_stops_to_receive(void **state)
     await_all(stage);
 }
 
-/* FLUSH TABLES WITH READ LOCK for longer than a failure takes to be declared. */
+static bool has_no_lock(const struct member *member)
+{
+    return !member_has_problem(member, "WritesLocked");
+}
+
+/* FLUSH TABLES WITH READ LOCK for longer than a failure takes to be declared: only WritesLocked is reported. */
 static void test_a_locked_server_is_no_stalled_storage(void **state)
 {
     struct stage *stage = *state;
@@ -415,16 +420,20 @@ static void test_a_locked_server_is_no_stalled_storage(void **state)
     pid_t pid = member_hold_lock(rig, 0, "FLUSH TABLES WITH READ LOCK", 12);
     int64_t end_ms = clock_monotonic_ms() + 9000;
     int64_t worst_ms = 0;
+    bool told = false;
 
     while (clock_monotonic_ms() < end_ms) {
         replication_rig_run(rig, 0);
+        told = told || member_has_problem(&rig->members[0], "WritesLocked");
         worst_ms = MAX_OF(worst_ms, rig->members[0].status.stalled_ms);
         worst_ms = MAX_OF(worst_ms, rig->members[0].status.writes_blocked_ms);
     }
     printf("stalled or blocked for %lld ms at most\n", (long long)worst_ms);
     assert_true(worst_ms < 3000);
     assert_true(rig->members[0].status.writable);
+    assert_true(told);
     member_release_lock(pid);
+    member_await(rig, 0, has_no_lock, "no longer locked");
     await_all(stage);
 }
 

@@ -164,6 +164,10 @@ static void test_who_is_to_be_stopped_applies_what_it_has_received(void **unused
     assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
     agent_server_role_word(&state, &status, false, word, sizeof(word));
     assert_string_equal(word, "replica applying");
+    state.role.was_open = true;
+    agent_server_role_word(&state, &status, false, word, sizeof(word));
+    assert_string_equal(word, "replica open applying");
+    state.role.was_open = false;
     state.replication.receiver = AGENT_THREAD_OFF;
     state.replication.all_applied = false;
     assert_true(role_applies_before_end(&state));

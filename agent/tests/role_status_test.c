@@ -294,6 +294,55 @@ static void test_acknowledgements_that_come_late_are_no_stalled_storage(void **u
     assert_int_equal(role_stalled_ms(&state, NOW + 4000), 3000);
 }
 
+/* FLUSH TABLES WITH READ LOCK in an open session: reported after five seconds, until the lock is gone. */
+static void test_a_lock_on_all_tables_is_told(void **unused)
+{
+    static const struct {
+        int64_t blocked_ms, seen_ms; /* ago; -1: never */
+        bool told;
+    } rows[] = {
+        {4900, 300, false}, {5000, 300, true}, {61000, 300, true},
+        {61000, 3100, false},                                      /* it waits for something else by now */
+        {61000, -1, false}, {400, 300, false}, {200, 9000, false}, /* the latest write got through */
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state state = {.beat = {.wanted = true, .blocked_since_ms = NOW - rows[i].blocked_ms},
+            .role = {.has_order = true, .order = {.role = AGENT_ROLE_PRIMARY}}};
+        struct agent_status status = {.epoch = 0};
+        if (rows[i].seen_ms >= 0)
+            state.beat.locked_ms = NOW - rows[i].seen_ms;
+        state.replication.gtid_executed = "";
+        role_fill_status(&state, NOW, &status);
+        bool told = false;
+        for (int k = 0; k < status.problem_count; k++)
+            told = told || status.problems[k].kind == AGENT_PROBLEM_WRITES_LOCKED;
+        assert_int_equal(told, rows[i].told);
+    }
+}
+
+/* It writes no heartbeat: the sessions of others tell. */
+static void test_a_single_member_tells_of_a_lock(void **unused)
+{
+    static const struct {
+        int64_t waited_s;
+        bool beats, told;
+    } rows[] = {{4, false, false}, {5, false, true}, {5, true, false}, {0, false, false}};
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state state = {.beat = {.wanted = rows[i].beats},
+            .lock_waited_s = rows[i].waited_s,
+            .role = {.has_order = true, .order = {.role = AGENT_ROLE_PRIMARY}},
+            .replication = {.gtid_executed = ""}};
+        struct agent_status status = {.epoch = 0};
+        role_fill_status(&state, NOW, &status);
+        bool told = status.problem_count > 0 && status.problems[0].kind == AGENT_PROBLEM_WRITES_LOCKED;
+        assert_int_equal(told, rows[i].told);
+    }
+}
+
 static void test_without_semi_sync_nothing_waits_for_acknowledgements(void **unused)
 {
     struct instance_state state = {.beat = {.wanted = true, .started_ms = NOW - 1000, .blocked_since_ms = NOW - 5200},
@@ -340,6 +389,8 @@ int main(void)
         cmocka_unit_test(test_a_lag_that_is_not_known_is_not_borne_for_ever),
         cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
         cmocka_unit_test(test_acknowledgements_that_come_late_are_no_stalled_storage),
+        cmocka_unit_test(test_a_lock_on_all_tables_is_told),
+        cmocka_unit_test(test_a_single_member_tells_of_a_lock),
         cmocka_unit_test(test_without_semi_sync_nothing_waits_for_acknowledgements),
         cmocka_unit_test(test_an_opening_that_failed_is_noted),
     };

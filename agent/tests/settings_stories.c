@@ -221,6 +221,35 @@ static void test_a_server_without_an_order_stays_closed(void **state)
     await_ready(rig);
 }
 
+static bool is_locked(const struct member *member)
+{
+    return member_has_problem(member, "WritesLocked");
+}
+
+static bool is_not_locked(const struct member *member)
+{
+    return member_ready(member) && !is_locked(member);
+}
+
+/* As with one member: no heartbeat waits for the lock, so those who write tell. */
+static void test_a_lock_is_seen_without_a_heartbeat(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    order_heartbeat(rig, false);
+    pid_t holder = member_hold_lock(rig, 0, "FLUSH TABLES WITH READ LOCK", 60);
+    assert_true(member_says(
+        rig, 0, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'", "1"));
+    pid_t writer = member_hold_lock(rig, 0, "INSERT INTO t.w VALUES (-40)", 1);
+    assert_true(replication_rig_await(rig, 0, is_locked, "telling of the lock", LONG_MS));
+    member_release_lock(holder);
+    assert_true(replication_rig_await(rig, 0, is_not_locked, "no longer locked", LONG_MS));
+    assert_true(member_says(rig, 0, "SELECT COUNT(*) FROM t.w WHERE id = -40", "1"));
+    member_release_lock(writer);
+    order_heartbeat(rig, true);
+    await_ready(rig);
+}
+
 int settings_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +257,7 @@ int settings_stories_run(bool mysql)
         cmocka_unit_test(test_semi_sync_is_set_right),
         cmocka_unit_test(test_semi_sync_that_gave_up_waits_again),
         cmocka_unit_test(test_an_account_that_waits_does_not_hang_its_server),
+        cmocka_unit_test(test_a_lock_is_seen_without_a_heartbeat),
         cmocka_unit_test(test_a_server_without_an_order_stays_closed),
     };
 

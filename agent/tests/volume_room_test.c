@@ -45,21 +45,25 @@ static const struct {
     struct step steps[8];
 } table[] = {
     {"nobody writes", {{1000, 4000, 245, false, false}, {61000, 4000, 245, false, false}}},
-    {"ten seconds of the fastest second",
-        {{1000, 4000, 245, false, false}, {2000, 3950, 500, false, false}, {3000, 3850, 1000, false, false},
-            {4000, 3840, 1000, false, false}, {62999, 3840, 1000, false, false}, {64000, 3840, 245, false, false}}},
+    {"ten seconds of what the fastest three seconds took",
+        {{1000, 4000, 245, false, false}, {2000, 3950, 245, false, false}, {3000, 3850, 500, false, false},
+            {4000, 3840, 533, false, false}, {5000, 3840, 533, false, false}, {63999, 3840, 533, false, false},
+            {64000, 3840, 245, false, false}}},
     {"within a second",
-        {{1000, 4000, 245, false, false}, {1200, 3970, 300, false, false}, {1400, 3940, 600, false, false}}},
+        {{1000, 4000, 245, false, false}, {1200, 3970, 245, false, false}, {1400, 3840, 533, false, false}}},
+    {"a burst of a second now and then",
+        {{1000, 4000, 245, false, false}, {2000, 3930, 245, false, false}, {4000, 3930, 245, false, false},
+            {5000, 3860, 245, false, false}, {8000, 3860, 245, false, false}, {9000, 3790, 245, false, false}}},
     {"over a long look", {{1000, 4000, 245, false, false}, {11000, 3500, 500, false, false}}},
     {"a quarter of the volume at most", {{1000, 4000, 245, false, false}, {2000, 3000, 2048, false, false}}},
     {"less than the floor, and enough again",
         {{1000, 300, 245, false, false}, {9000, 240, 245, true, false}, {70000, 300, 245, true, false},
             {71000, 307, 245, true, false}, {72000, 308, 245, false, false}}},
     {"the fastest filling is forgotten after a minute, while it is short, too",
-        {{1000, 800, 245, false, false}, {2000, 700, 1000, true, false}, {61900, 700, 1000, true, false},
-            {62000, 700, 245, false, false}}},
+        {{1000, 800, 245, false, false}, {2000, 500, 1000, true, false}, {61900, 500, 1000, true, false},
+            {62000, 500, 245, false, false}}},
     {"who fills as fast again is closed again",
-        {{1000, 800, 245, false, false}, {2000, 700, 1000, true, false}, {62000, 700, 245, false, false},
+        {{1000, 1200, 245, false, false}, {2000, 900, 1000, true, false}, {62000, 900, 245, false, false},
             {63000, 600, 1000, true, false}, {64000, 600, 1000, true, false}}},
     {"less than half", {{1000, 240, 245, true, false}, {9000, 121, 245, true, true}, {10000, 124, 245, true, false}}},
     {"a larger file system", {{1000, 60, 245, true, true}, {1200, 2000, 245, false, false}}},
@@ -113,10 +117,10 @@ static void what_was_filled_fast_passes(void **state)
     UNUSED(state);
     volume_room_look(&room, 800 * KM_MIB, 8 * GIB * KM_MIB, 0, 1000);
     assert_false(volume_room_passes(&room));
-    volume_room_look(&room, 700 * KM_MIB, 8 * GIB * KM_MIB, 0, 2000);
+    volume_room_look(&room, 500 * KM_MIB, 8 * GIB * KM_MIB, 0, 2000);
     assert_true(room.is_short);
     assert_true(volume_room_passes(&room));
-    volume_room_look(&room, 700 * KM_MIB, 8 * GIB * KM_MIB, 0, 62000);
+    volume_room_look(&room, 500 * KM_MIB, 8 * GIB * KM_MIB, 0, 62000);
     assert_false(room.is_short);
     assert_false(volume_room_passes(&room));
     volume_room_look(&room, 240 * KM_MIB, 8 * GIB * KM_MIB, 0, 130000);
@@ -127,17 +131,17 @@ static void what_was_filled_fast_passes(void **state)
     assert_false(volume_room_passes(&room));
 }
 
-/* The reserve is made: 64 MiB within a look would make a floor of 640. */
+/* The reserve is made: 192 MiB within a look would make a floor of 640. */
 static void what_is_taken_by_ourselves_is_no_filling(void **state)
 {
     struct volume_room room = {0};
 
     UNUSED(state);
-    volume_room_look(&room, 1000 * KM_MIB, 8 * GIB * KM_MIB, 0, 1000);
+    volume_room_look(&room, 2000 * KM_MIB, 8 * GIB * KM_MIB, 0, 1000);
     volume_room_skip(&room);
-    volume_room_look(&room, 936 * KM_MIB, 8 * GIB * KM_MIB, 0, 1200);
+    volume_room_look(&room, 1808 * KM_MIB, 8 * GIB * KM_MIB, 0, 1200);
     assert_int_equal(room.floor / KM_MIB, 245);
-    assert_false(volume_room_look(&room, 872 * KM_MIB, 8 * GIB * KM_MIB, 0, 1400));
+    assert_false(volume_room_look(&room, 1616 * KM_MIB, 8 * GIB * KM_MIB, 0, 1400));
     assert_int_equal(room.floor / KM_MIB, 640);
 }
 

@@ -142,6 +142,22 @@ static void test_digest(void **state)
     }
 }
 
+static void test_digest_at_another_interval(void **state)
+{
+    _cleanup_(freep) char *text = changed(NULL, "intervalSeconds", json_integer(7));
+    struct archive_task task;
+    char of_seven[17], out[17];
+
+    UNUSED(state);
+    digest_of(text, of_seven);
+    assert_int_equal(archive_task_decode(full, strlen(full), &task, NULL), 0);
+    archive_task_digest(&task, out);
+    assert_string_not_equal(out, of_seven);
+    archive_task_digest_at(&task, 7, out);
+    assert_string_equal(out, of_seven);
+    archive_task_release(&task);
+}
+
 static struct archive_report report_of(void)
 {
     return (struct archive_report){
@@ -208,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_shortest),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_digest_at_another_interval),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_report_in_a_status),
     };

@@ -168,6 +168,19 @@ static void what_is_told_is_whole_or_a_reference(void **unused)
     assert_string_equal(told, POSITION_TOO_LONG);
 }
 
+static void what_it_holds(void **unused)
+{
+    UNUSED(unused);
+    assert_true(position_holds(GTID_MARIADB, "0-1-7,1-2-5", "0-1-6"));
+    assert_true(position_holds(GTID_MARIADB, "0-1-7", "0-1-7"));
+    assert_true(position_holds(GTID_MARIADB, "0-1-7", NULL));
+    assert_false(position_holds(GTID_MARIADB, "0-1-7", "0-1-8"));
+    assert_false(position_holds(GTID_MARIADB, "0-1-7", "0-1-7,1-2-5"));
+    assert_false(position_holds(GTID_MARIADB, POSITION_TOO_LONG, "0-1-7"));
+    assert_false(position_holds(GTID_MARIADB, POSITION_TOO_LONG, POSITION_TOO_LONG));
+    assert_false(position_holds(GTID_MARIADB, "what is no position", "0-1-7"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_pool_has_a_maximum),
         cmocka_unit_test(what_is_told_is_whole_or_a_reference),
         cmocka_unit_test(only_whole_ones_are_read),
+        cmocka_unit_test(what_it_holds),
         cmocka_unit_test(sets_of_many_servers_are_printed_whole_or_not),
         cmocka_unit_test(the_longest_position_has_intervals_that_can_be_read),
     };

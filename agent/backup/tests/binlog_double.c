@@ -12,7 +12,15 @@
 #include "common/strvec.h"
 
 #define EVENTS_MAX ((size_t)(128 * KM_MIB))
-enum { QUERY = 2, DESCRIPTION = 15, GTID = 33, PREVIOUS = 35, MARIADB_GTID = 162, MARIADB_LIST = 163 };
+enum {
+    QUERY = 2,
+    DESCRIPTION = 15,
+    GTID = 33,
+    PREVIOUS = 35,
+    CHECKPOINT = 161,
+    MARIADB_GTID = 162,
+    MARIADB_LIST = 163
+};
 
 static void add_number(struct strbuf *out, uint64_t value, unsigned bytes)
 {
@@ -257,6 +265,30 @@ void binlog_double_add_part(struct binlog_double *logs, const char *gtid, size_t
     make_transaction(logs, gtid, 1, 100, &out);
     assert_true(bytes < out.len);
     strbuf_truncate(&out, bytes);
+    append(logs, &out);
+}
+
+void binlog_double_checkpoint(struct binlog_double *logs, unsigned log)
+{
+    _cleanup_(freep) char *path = path_of(logs, log);
+    const char *name = strrchr(path, '/') + 1;
+    _cleanup_(strbuf_release) struct strbuf body;
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&body, KM_KIB);
+    strbuf_init(&out, KM_KIB);
+    add_number(&body, strlen(name), 4);
+    strbuf_adds(&body, name);
+    add_event(&out, CHECKPOINT, 1, 1, &body);
+    append(logs, &out);
+}
+
+void binlog_double_describe(struct binlog_double *logs)
+{
+    _cleanup_(strbuf_release) struct strbuf out;
+
+    strbuf_init(&out, KM_KIB);
+    add_description(logs, &out);
     append(logs, &out);
 }
 

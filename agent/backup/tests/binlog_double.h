@@ -30,6 +30,10 @@ void binlog_double_add_statements(
 void binlog_double_add_range(struct binlog_double *logs, unsigned server, unsigned first, unsigned last);
 /* The first bytes of what binlog_double_add would write. */
 void binlog_double_add_part(struct binlog_double *logs, const char *gtid, size_t bytes);
+/* MariaDB: a recovery begins at the log of that number. */
+void binlog_double_checkpoint(struct binlog_double *logs, unsigned log);
+/* The newest file goes on as the next of several that were joined (binlog_tail.h). */
+void binlog_double_describe(struct binlog_double *logs);
 /* The oldest file goes. */
 void binlog_double_purge(struct binlog_double *logs);
 /* A folder without files again; names are used again. */

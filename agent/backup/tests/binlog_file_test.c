@@ -5,6 +5,7 @@
 #include "agent/backup/binlog_file.h"
 
 #include <setjmp.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "agent/backup/tests/binlog_double.h"
@@ -137,11 +138,34 @@ static void test_relay_logs(void **state)
     }
 }
 
+static void test_when_a_file_was_begun(void **state)
+{
+    struct binlog_double logs;
+
+    UNUSED(state);
+    binlog_double_init(&logs, GTID_MARIADB);
+    logs.created = 1770000000;
+    binlog_double_rotate(&logs, "");
+    _cleanup_(freep) char *path = xasprintf("%s/binlog.%06u", logs.dir, logs.newest);
+    _cleanup_(freep) char *none = xasprintf("%s/binlog.000099", logs.dir);
+    assert_int_equal(binlog_file_begun_ms(path), 1770000001000);
+    assert_int_equal(binlog_file_begun_ms(none), -1);
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    assert_int_equal(fputc(0xfd, file), 0xfd); /* encrypted, by MySQL */
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(binlog_file_begun_ms(path), 0);
+    assert_int_equal(truncate(path, 20), 0);
+    assert_int_equal(binlog_file_begun_ms(path), -1);
+    binlog_double_release(&logs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_between_events),
         cmocka_unit_test(test_relay_logs),
+        cmocka_unit_test(test_when_a_file_was_begun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,49 @@ static void test_an_error_is_whole(void **unused)
     assert_int_equal(strlen(facts.applier_error), sizeof(facts.applier_error) - 1);
 }
 
+/* A refused statement is no reason to know nothing; a connection that is lost is. */
+static void test_what_a_look_goes_without(void **unused)
+{
+    struct error failure = ERROR_INIT, err = ERROR_INIT;
+    char unread[LOOK_UNREAD_SIZE] = "";
+
+    UNUSED(unused);
+    error_set_code(&failure, ERROR_DATABASE, 1054, "server error 1054: Unknown column");
+    assert_true(replication_goes_without(unread, "the heartbeat", &failure, &err));
+    assert_string_equal(unread, "the heartbeat: server error 1054: Unknown column");
+    assert_true(replication_goes_without(unread, "accounts", &failure, &err));
+    assert_string_equal(unread, "the heartbeat: server error 1054: Unknown column");
+    assert_int_equal(err.kind, ERROR_NONE);
+    error_set(&failure, ERROR_UNAVAILABLE, "the connection to the server is lost");
+    assert_false(replication_goes_without(unread, "events", &failure, &err));
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    error_set(&failure, ERROR_TIMEOUT, "no answer");
+    assert_false(replication_goes_without(unread, "events", &failure, NULL));
+}
+
+/* What has been applied stays applied, and nobody's lag is known by a row that cannot be read. */
+static void test_a_heartbeat_that_cannot_be_read(void **unused)
+{
+    struct replication_facts kept = {0};
+    const struct replication_facts good = {.seen = true, .has_beat = true, .beat_epoch = 4, .beat_us = 7};
+    const struct replication_facts unread = {.seen = true, .beat_unread = true, .system_tables_seen = true};
+    const struct replication_facts none = {.seen = true};
+
+    UNUSED(unused);
+    replication_facts_keep(&kept, &good);
+    kept.accounts_present = kept.events_listed = true;
+    replication_facts_keep(&kept, &unread);
+    assert_false(kept.has_beat);
+    assert_int_equal(kept.beat_us, 0);
+    assert_int_equal(kept.beat_epoch, 4);
+    assert_false(kept.accounts_present); /* asked for, and not told */
+    assert_false(kept.events_listed);
+    replication_facts_keep(&kept, &unread);
+    assert_int_equal(kept.beat_epoch, 4);
+    replication_facts_keep(&kept, &none);
+    assert_int_equal(kept.beat_epoch, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +177,8 @@ int main(void)
         cmocka_unit_test(test_a_heartbeat_that_waits_for_a_lock),
         cmocka_unit_test(test_semi_sync_as_servers_tell_it),
         cmocka_unit_test(test_an_error_is_whole),
+        cmocka_unit_test(test_what_a_look_goes_without),
+        cmocka_unit_test(test_a_heartbeat_that_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "agent/mysql/lock_waits.h"
+
+#include <strings.h>
+
+/* The stages are those of sql/mdl.cc: of the namespaces GLOBAL and COMMIT, and of MariaDB's BACKUP, which took their
+ * place in 10.4. MySQL's "backup lock" holds up none of the statements below. */
+static bool is_of_all_tables(const char *state)
+{
+    static const char *const states[] = {
+        "Waiting for global read lock", "Waiting for commit lock", "Waiting for backup lock"};
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        if (str_eq(state, states[i]))
+            return true;
+    }
+    return false;
+}
+
+static const char *skip_comments(const char *sql)
+{
+    for (;;) {
+        sql += strspn(sql, " \t\r\n(");
+        const char *end = str_starts_with(sql, "/*") ? strstr(sql, "*/") : NULL;
+        if (!end)
+            return sql;
+        sql = end + 2;
+    }
+}
+
+static bool writes_rows(const char *sql)
+{
+    static const char *const words[] = {"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "COMMIT", "CALL", "WITH"};
+    sql = skip_comments(str_or_empty(sql));
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (strncasecmp(sql, words[i], strlen(words[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool lock_waits_row(const char *state, const char *info)
+{
+    return is_of_all_tables(state) && writes_rows(info);
+}
+
+/* Id, User, Host, db, Command, Time, State, Info: https://dev.mysql.com/doc/refman/8.4/en/show-processlist.html */
+static void take_process(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    int64_t *longest_s = arg;
+
+    UNUSED(names);
+    if (count >= 8 && values[5] && lock_waits_row(values[6], values[7]))
+        *longest_s = MAX_OF(*longest_s, strtoll(values[5], NULL, 10));
+}
+
+int lock_waits_look(struct session *session, int64_t *ret_s, struct error *err)
+{
+    *ret_s = 0;
+    return session_query(session, "SHOW FULL PROCESSLIST", take_process, ret_s, err);
+}
