@@ -13,6 +13,7 @@ static const char *const reason_names[ARCHIVE_REASON_COUNT] = {
     [ARCHIVE_STARTING] = "Starting",
     [ARCHIVE_GAP] = "Gap",
     [ARCHIVE_BEHIND] = "Behind",
+    [ARCHIVE_NO_BACKUP] = "NoBackup",
 };
 
 static const struct {
@@ -110,6 +111,16 @@ const char *archive_reason_name(enum archive_reason reason)
 enum archive_reason archive_reason_of(const char *name)
 {
     return (enum archive_reason)json_name_index(reason_names, ARCHIVE_REASON_COUNT, str_or_empty(name));
+}
+
+bool archive_reaches(int64_t until_ms, int64_t binlogs_from_ms)
+{
+    return binlogs_from_ms == 0 || until_ms >= binlogs_from_ms + ARCHIVE_CLOCKS_MS;
+}
+
+bool archive_lacks(int64_t until_ms, int64_t primary_from_ms, int64_t binlogs_from_ms)
+{
+    return !archive_reaches(MAX_OF(until_ms, primary_from_ms), binlogs_from_ms);
 }
 
 enum kube_condition_status archive_reason_status(enum archive_reason reason)

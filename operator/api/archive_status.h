@@ -24,6 +24,7 @@ enum archive_reason {
     ARCHIVE_STARTING, /* nothing is known yet */
     ARCHIVE_GAP,
     ARCHIVE_BEHIND,
+    ARCHIVE_NO_BACKUP, /* what is archived has none to go on from, and none comes by itself */
     ARCHIVE_REASON_COUNT
 };
 /* As it stands in the status: "UpToDate". Static; "" of ARCHIVE_OTHER. */
@@ -46,6 +47,14 @@ void archive_summary_decode(const json_t *status, struct archive_summary *ret);
 json_t *archive_summary_patch(const struct archive_summary *summary);
 /* As they are written. */
 bool archive_summary_same(const struct archive_summary *a, const struct archive_summary *b);
+/* All that binary logs lack which were begun then is archived: a member that has them can go on with the archive. Two
+ * nodes' clocks may differ by ARCHIVE_CLOCKS_MS. Where it is not known when they were begun (0), they are believed to
+ * reach back. */
+#define ARCHIVE_CLOCKS_MS 1000
+bool archive_reaches(int64_t until_ms, int64_t binlogs_from_ms);
+/* The primary's binary logs, which were begun then (0: not known), may hold something that neither the archive nor
+ * those of a member do. What the primary has not, either, it cannot archive. */
+bool archive_lacks(int64_t until_ms, int64_t primary_from_ms, int64_t binlogs_from_ms);
 /* Of the condition BinlogsArchived. */
 enum kube_condition_status archive_reason_status(enum archive_reason reason);
 

@@ -262,6 +262,8 @@ void cluster_status_decode(const json_t *json, struct cluster_status *ret)
     json_copy_text(ret->archive.reason, sizeof(ret->archive.reason), json_path_str(json, "backup.archive.reason", ""));
     json_copy_text(
         ret->archive.message, sizeof(ret->archive.message), json_path_str(json, "backup.archive.message", ""));
+    ret->archive.until_ms = status_read_time(json_path(json, "backup.archive"), "untilTime");
+    ret->archive.gap_ms = status_read_time(json_path(json, "backup.archive"), "gapTime");
     json_copy_text(ret->drill.reason, sizeof(ret->drill.reason), json_path_str(json, "backup.drill.reason", ""));
     json_copy_text(ret->drill.message, sizeof(ret->drill.message), json_path_str(json, "backup.drill.message", ""));
     json_copy_text(ret->backup_problem, sizeof(ret->backup_problem), json_path_str(json, "backup.problem", ""));

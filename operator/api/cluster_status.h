@@ -165,6 +165,8 @@ struct cluster_status {
     struct {
         char reason[48]; /* "": nothing is archived */
         char message[KUBE_CONDITION_MESSAGE_MAX];
+        int64_t until_ms; /* all that had been committed by then is archived; 0: nothing is */
+        int64_t gap_ms;   /* what was committed before then, and was not archived, never will be; 0: there is no gap */
     } archive;
     /* Likewise the controller of drills. */
     struct {

@@ -14,6 +14,7 @@ static const char *const names[REASON_COUNT] = {
     [REASON_NOT_ALLOWED] = "NotAllowed",
     [REASON_FOREIGN_OBJECT] = "ForeignObject",
     [REASON_POD_REFUSED] = "PodRefused",
+    [REASON_STORAGE_CLASS_NOT_FOUND] = "StorageClassNotFound",
     [REASON_IMAGE_PULL_FAILED] = "ImagePullFailed",
     [REASON_IMAGE_REJECTED] = "ImageRejected",
     [REASON_MYCNF_REJECTED] = "MycnfRejected",

@@ -25,6 +25,7 @@ enum condition_reason {
     REASON_NOT_ALLOWED, /* by the owner of the cluster */
     REASON_FOREIGN_OBJECT,
     REASON_POD_REFUSED, /* by the API server (pod_answer.h) */
+    REASON_STORAGE_CLASS_NOT_FOUND,
     REASON_IMAGE_PULL_FAILED,
     REASON_IMAGE_REJECTED,
     REASON_MYCNF_REJECTED,

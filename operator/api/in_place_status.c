@@ -18,6 +18,12 @@ const char *const in_place_phase_names[IN_PLACE_PHASE_COUNT] = {
     [IN_PLACE_PHASE_FAILED] = "Failed",
 };
 
+const char *const in_place_refusal_names[IN_PLACE_REFUSAL_COUNT] = {
+    [IN_PLACE_REFUSAL_NONE] = "",
+    [IN_PLACE_REFUSAL_OUTDATED] = "StatusOutdated",
+    [IN_PLACE_REFUSAL_OLD_WISH] = "WishOlderThanCluster",
+};
+
 static const struct {
     const char *key;
     size_t offset, size;
@@ -70,6 +76,8 @@ json_t *cluster_in_place_encode(const struct cluster_in_place *in_place)
     json_put_int(json, "number", in_place->number);
     if (in_place->taken > 0)
         json_put_int(json, "taken", in_place->taken);
+    if (in_place->taken_epoch > 0)
+        json_put_int(json, "takenEpoch", in_place->taken_epoch);
     put_ordinals(json, "stale", in_place->stale);
     status_put_time(json, "startTime", in_place->start_ms);
     status_put_time(json, "completionTime", in_place->completion_ms);
@@ -98,6 +106,7 @@ void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret)
         snprintf((char *)ret + texts[i].offset, texts[i].size, "%s", json_path_str(json, texts[i].key, ""));
     ret->number = MAX_OF(0, json_path_int(json, "number", 0));
     ret->taken = MAX_OF(0, json_path_int(json, "taken", 0));
+    ret->taken_epoch = MAX_OF(0, json_path_int(json, "takenEpoch", 0));
     ret->stale = read_ordinals(json_object_get(json, "stale"));
     ret->start_ms = status_read_time(json, "startTime");
     ret->completion_ms = status_read_time(json, "completionTime");
@@ -114,6 +123,20 @@ void cluster_in_place_release(struct cluster_in_place *in_place)
 {
     cluster_restore_release(&in_place->source);
     *in_place = (struct cluster_in_place){0};
+}
+
+static enum in_place_refusal refusal_named(const char *name)
+{
+    for (int refusal = IN_PLACE_REFUSAL_NONE; refusal < IN_PLACE_REFUSAL_COUNT; refusal++) {
+        if (str_eq(in_place_refusal_names[refusal], name))
+            return (enum in_place_refusal)refusal;
+    }
+    return IN_PLACE_REFUSAL_NONE;
+}
+
+enum in_place_refusal cluster_in_place_refusal(const struct cluster_in_place *in_place)
+{
+    return in_place->phase == IN_PLACE_PHASE_FAILED ? refusal_named(in_place->reason) : IN_PLACE_REFUSAL_NONE;
 }
 
 bool cluster_in_place_is_over(const struct cluster_in_place *in_place)

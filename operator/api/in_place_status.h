@@ -30,11 +30,21 @@ enum in_place_phase {
 };
 extern const char *const in_place_phase_names[IN_PLACE_PHASE_COUNT]; /* "", "Resolving", ... */
 
+/* Why one has failed that was not carried out, or not carried on, whatever it asks for: it may be older than the data. */
+enum in_place_refusal {
+    IN_PLACE_REFUSAL_NONE,
+    IN_PLACE_REFUSAL_OUTDATED, /* so may the status have been that it stood in */
+    IN_PLACE_REFUSAL_OLD_WISH, /* it was wished before there was this cluster */
+    IN_PLACE_REFUSAL_COUNT,
+};
+extern const char *const in_place_refusal_names[IN_PLACE_REFUSAL_COUNT]; /* the reasons */
+
 struct cluster_in_place {
     enum in_place_phase phase;
     char wish[IN_PLACE_WISH_SIZE]; /* the annotation's value that this is about; "" it was taken away since */
-    int64_t number;                /* counts the cluster's restores in place, from 1 */
+    int64_t number;                /* counts restores in place, from 1, above all numbers that its volumes bear */
     int64_t taken;                 /* number of the one that the data is of; 0: none */
+    int64_t taken_epoch;           /* which began with that; 0: none was taken, or under an operator that did not say */
     char member[DERIVED_NAME_SIZE];
     /* Bit N: what the volume of member N holds is of the time before: it must not serve, follow or be kept. */
     uint64_t stale;
@@ -49,6 +59,7 @@ json_t *cluster_in_place_encode(const struct cluster_in_place *in_place); /* NUL
 void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret);
 void cluster_in_place_copy(const struct cluster_in_place *from, struct cluster_in_place *ret);
 void cluster_in_place_release(struct cluster_in_place *in_place);
+enum in_place_refusal cluster_in_place_refusal(const struct cluster_in_place *in_place);
 /* None is under way. */
 bool cluster_in_place_is_over(const struct cluster_in_place *in_place);
 

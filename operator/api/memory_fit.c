@@ -11,6 +11,7 @@
 #include "operator/api/quantity.h"
 
 #define TEXT_MAX 32
+#define MEMORY_LIMIT_MIN (4 * (int64_t)KM_MIB) /* less than what runc needs to start anything */
 
 struct cache {
     const char *key; /* as the merged mycnf has it, with loose_ or without; NULL: not set there */
@@ -128,6 +129,29 @@ static void path_of(
         snprintf(ret, API_PATH_MAX, "spec.mycnf.%.64s", name);
 }
 
+/* ---- what is no amount that anybody means ---- */
+
+/* The API server takes "512m", half a byte, with no more than a warning, and no container starts with it. */
+static void check_amount(const struct mysql_cluster *cluster, const json_t *named_spec,
+    const struct mysql_config_spec *config, const char *key, struct api_problems *problems)
+{
+    char path[API_PATH_MAX], where[64], value[TEXT_MAX];
+    int64_t bytes;
+    snprintf(where, sizeof(where), "%s.limits.memory", key);
+    const json_t *limit = json_path(config->document, where);
+    if (!limit || quantity_from_json(limit, &bytes) < 0 || bytes == 0 /* no limit */ || bytes >= MEMORY_LIMIT_MIN)
+        return;
+    if (json_path(cluster->config_spec, where) || !named_spec)
+        snprintf(path, sizeof(path), "spec.config.spec.%s", where);
+    else
+        snprintf(path, sizeof(path), "MysqlConfig %.60s: spec.%s", str_or_empty(cluster->config_name), where);
+    print_value(limit, value);
+    api_problems_add(problems, path,
+        "%s is too small for any container: an amount without a unit is bytes, and m a thousandth of one; meant may be "
+        "512Mi or 1Gi",
+        value);
+}
+
 /* ---- what does not fit ---- */
 
 static const char *compared(int64_t bytes, const struct demand *demand)
@@ -193,6 +217,10 @@ int memory_fit_check(const struct mysql_cluster *cluster, const json_t *named_sp
     struct demand demand, before;
     struct mysql_config_spec running = {0};
     int had = problems->count;
+    check_amount(cluster, named_spec, config, "resources", problems);
+    check_amount(cluster, named_spec, config, "agentResources", problems);
+    if (problems->count > had)
+        return -1;
     read_demand(config, &demand);
     if (demand.limit_bytes == 0 || demand.total_bytes < demand.limit_bytes)
         return 0;

@@ -3,28 +3,35 @@
 
 #include "operator/api/pod_answer.h"
 
+#include "common/json.h"
 #include "operator/api/quantity.h"
 
 #define RESOURCE_MAX 128
 
-/* "limits.cpu=1,limits.memory=832Mi": the amount of one of them in thousandths. False: it is not there. */
-static bool amount_of(const char *list, const char *name, size_t len, double *ret)
+/* In thousandths. What follows it is a comma, a space, or nothing. */
+static bool read_amount(const char *at, double *ret)
 {
     char text[RESOURCE_MAX];
     int64_t value;
+    size_t digits = strcspn(at, ", ");
+    bool is_milli = digits > 1 && at[digits - 1] == 'm';
+    snprintf(text, sizeof(text), "%.*s", (int)MIN_OF(digits - is_milli, sizeof(text) - 1), at);
+    if (quantity_parse(text, &value) < 0)
+        return false;
+    *ret = (double)value * (is_milli ? 1 : 1000);
+    return true;
+}
+
+/* "limits.cpu=1,limits.memory=832Mi": the amount of one of them in thousandths. False: it is not there. */
+static bool amount_of(const char *list, const char *name, size_t len, double *ret)
+{
     while (!(strncmp(list, name, len) == 0 && list[len] == '=')) {
         list += strcspn(list, ", ");
         if (*list != ',')
             return false;
         list++;
     }
-    size_t digits = strcspn(list + len + 1, ", ");
-    bool is_milli = digits > 1 && list[len + digits] == 'm';
-    snprintf(text, sizeof(text), "%.*s", (int)(digits - is_milli), list + len + 1);
-    if (quantity_parse(text, &value) < 0)
-        return false;
-    *ret = (double)value * (is_milli ? 1 : 1000);
-    return true;
+    return read_amount(list + len + 1, ret);
 }
 
 /* "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3": more is asked for than there is, whoever else
@@ -83,15 +90,88 @@ bool pod_answer_blames_class(const struct error *err)
 static const struct {
     const char *text, *remedy, *after; /* the namespace stands between remedy and after */
     bool is_less;                      /* or it asks for less */
+    bool is_of_resources;
 } remedies[] = {
-    {"exceeded quota", "raise the ResourceQuota of namespace ", "", true},
+    {"exceeded quota", "raise the ResourceQuota of namespace ", "", true, true},
     {"failed quota", "give the containers the requests and limits that the ResourceQuota of namespace ", " asks for",
+        false, true},
+    {"violates PodSecurity", "take out of the podTemplate what the Pod Security level of namespace ", " forbids", false,
         false},
-    {"violates PodSecurity", "take out of the podTemplate what the Pod Security level of namespace ", " forbids", false},
-    {"usage per ", "choose requests and limits within the LimitRange of namespace ", "", false},
-    {"limit to request ratio", "choose requests and limits within the LimitRange of namespace ", "", false},
-    {"denied the request", "change what the admission webhook names, or its policy for namespace ", "", false},
+    {"usage per ", "choose requests and limits within the LimitRange of namespace ", "", false, true},
+    {"limit to request ratio", "choose requests and limits within the LimitRange of namespace ", "", false, true},
+    {"denied the request", "change what the admission webhook names, or its policy for namespace ", "", false, false},
 };
+
+bool pod_refusal_is_of_resources(const char *refusal)
+{
+    if (!strstr(refusal, "cpu") && !strstr(refusal, "memory"))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(remedies); i++) {
+        if (strstr(refusal, remedies[i].text))
+            return remedies[i].is_of_resources;
+    }
+    return false;
+}
+
+/* ---- which container ---- */
+
+static const char *container_at(const char *refusal, const json_t *pod)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        char mark[32];
+        int len = snprintf(mark, sizeof(mark), "spec.%s[", lists[i]);
+        const char *at = strstr(refusal, mark), *end = at ? strchr(at, ']') : NULL;
+        if (!end || !str_starts_with(end, "].resources"))
+            continue;
+        const json_t *list = json_object_get(json_object_get(pod, "spec"), lists[i]);
+        return json_path_str(json_array_get(list, strtoul(at + len, NULL, 10)), "name", NULL);
+    }
+    return NULL;
+}
+
+static bool asks_for(const json_t *container, const char *kind, const char *resource, double amount)
+{
+    double own;
+    const json_t *value = json_object_get(json_object_get(json_object_get(container, "resources"), kind), resource);
+    return json_is_string(value) && read_amount(json_string_value(value), &own) && own == amount;
+}
+
+/* "maximum memory usage per Container is 200Mi, but limit is 256Mi" */
+static bool read_limit_range(const char *refusal, const char **ret_kind, const char **ret_resource, double *ret_amount)
+{
+    const char *usage = strstr(refusal, " usage per Container is ");
+    const char *limit = usage ? strstr(usage, ", but limit is ") : NULL;
+    const char *request = usage ? strstr(usage, ", but request is ") : NULL;
+    if (!limit && !request)
+        return false;
+    *ret_kind = limit ? "limits" : "requests";
+    *ret_resource = usage - refusal >= 3 && strncmp(usage - 3, "cpu", 3) == 0 ? "cpu" : "memory";
+    return read_amount(limit ? limit + strlen(", but limit is ") : request + strlen(", but request is "), ret_amount);
+}
+
+const char *pod_refusal_container(
+    const char *refusal, const json_t *pod, bool (*same)(const char *container, const char *other))
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const char *kind, *resource, *found = container_at(refusal, pod);
+    double amount;
+    if (found || !read_limit_range(refusal, &kind, &resource, &amount))
+        return found;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        size_t k;
+        json_t *container;
+        json_array_foreach(json_object_get(json_object_get(pod, "spec"), lists[i]), k, container) {
+            const char *name = json_path_str(container, "name", "");
+            if (!asks_for(container, kind, resource, amount))
+                continue;
+            if (found && !same(found, name))
+                return NULL;
+            found = found ? found : name;
+        }
+    }
+    return found;
+}
 
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size)
 {

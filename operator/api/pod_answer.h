@@ -8,6 +8,8 @@
 
 #include "common/base.h"
 
+#include <jansson.h>
+
 #include "common/error.h"
 
 /* What an answer to the creation of a pod says of it, or to a dry run of that, as the StatefulSet controller would hear
@@ -23,6 +25,14 @@ enum pod_answer {
 enum pod_answer pod_answer_of(const struct error *err); /* NULL: it would be taken */
 /* Of the answer to a growth of a claim: its StorageClass does not expand volumes, or it has none. */
 bool pod_answer_blames_class(const struct error *err);
+/* Of a quota or a LimitRange: the processor time or the memory that the containers ask for is too much, or is missing;
+ * not the number of pods. */
+bool pod_refusal_is_of_resources(const char *refusal);
+/* The container of `pod`, a manifest, whose resources are refused: by its place ("spec.containers[0].resources"), or by
+ * the amount that a LimitRange names, if only one asks for that, or several of one configuration. same: whether two
+ * containers have theirs from one field. Borrowed from `pod`; NULL: that is not known. */
+const char *pod_refusal_container(
+    const char *refusal, const json_t *pod, bool (*same)(const char *container, const char *other));
 /* What a person can do about a refusal, of the namespace `ns`; static or in `out`. who: asks for the pod: "the
  * cluster". */
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size);

@@ -55,10 +55,10 @@ struct custom_object {
     const char *donor;                            /* MysqlBackup: status.donor */
     const char *claim; /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */
     const char *skip_data_deletion; /* MysqlBackup: annotation ANNOTATION_SKIP_DATA_DELETION */
-    const char *creation_timestamp; /* MysqlBackup */
-    const char *scheduled;          /* MysqlBackup: label LABEL_SCHEDULED, "" if none */
-    const char *final;              /* MysqlBackup: label LABEL_FINAL_BACKUP, "" if none */
-    bool has_backup_finalizer;      /* FINALIZER_BACKUP */
+    const char *creation_timestamp;
+    const char *scheduled;     /* MysqlBackup: label LABEL_SCHEDULED, "" if none */
+    const char *final;         /* MysqlBackup: label LABEL_FINAL_BACKUP, "" if none */
+    bool has_backup_finalizer; /* FINALIZER_BACKUP */
 };
 /* New trees (caller drops them), NULL if absent or malformed. */
 json_t *custom_object_spec(const struct custom_object *object);

@@ -155,14 +155,14 @@ void cluster_restore_point_text(const struct cluster_restore *restore, struct st
     const char *gtids = cluster_restore_until_gtid(restore);
     if (!*restore->binlogs)
         return;
-    strbuf_adds(out, " and of archived binary logs");
+    strbuf_addf(out, " and of the binary logs archived in %s", restore->binlogs);
     clock_format_rfc3339(restore->until_ms, when);
     if (*gtids)
         strbuf_addf(out, " until %.*s%s", GTIDS_SHOWN, gtids, strlen(gtids) > GTIDS_SHOWN ? "..." : "");
     else if (restore->until_ms > 0)
         strbuf_addf(out, " until %s", when);
     else
-        strbuf_adds(out, ", all of them");
+        strbuf_adds(out, ", up to their end");
 }
 
 void cluster_restore_begin(struct cluster_restore *restore, const json_t *from, int64_t now_ms)

@@ -55,7 +55,8 @@ void cluster_restore_release(struct cluster_restore *restore);
 /* Up to and with these, as `from` has them; "" not by GTIDs. The restore's. */
 const char *cluster_restore_until_gtid(const struct cluster_restore *restore);
 bool cluster_restore_same(const struct cluster_restore *a, const struct cluster_restore *b);
-/* To which point, for people: "", or " and of archived binary logs until 2026-11-21T20:45:12Z". */
+/* Of which binary logs and to which point, for people: "", or " and of the binary logs archived in FOLDER until
+ * 2026-11-21T20:45:12Z". */
 void cluster_restore_point_text(const struct cluster_restore *restore, struct strbuf *out);
 /* Begins anew with another wish; from is copied. */
 void cluster_restore_begin(struct cluster_restore *restore, const json_t *from, int64_t now_ms);

@@ -55,5 +55,7 @@ int64_t status_read_time(const json_t *json, const char *key)
 {
     int64_t realtime_ms = 0;
     const char *text = json_path_str(json, key, NULL);
-    return text && clock_parse_rfc3339(text, &realtime_ms) == 0 ? realtime_ms : 0;
+    if (!text || clock_parse_rfc3339(text, &realtime_ms) < 0)
+        return 0;
+    return MAX_OF(realtime_ms, 0);
 }

@@ -39,7 +39,8 @@ void status_read_texts(const json_t *json, void *record, const struct status_tex
 void status_put_positive(json_t *json, const char *key, int64_t value);
 int status_clamp_int(int64_t value);
 
-/* RFC 3339 from wall clock in milliseconds; 0: left out, and read for anything else. */
+/* RFC 3339 from wall clock in milliseconds; 0: left out, and read for anything else, a time before 1970 as well: a time
+ * that is read is one that can be written again. */
 void status_put_time(json_t *json, const char *key, int64_t realtime_ms);    /* in whole seconds */
 void status_put_time_ms(json_t *json, const char *key, int64_t realtime_ms); /* with three decimals */
 int64_t status_read_time(const json_t *json, const char *key);

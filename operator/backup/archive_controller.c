@@ -22,6 +22,8 @@
 #define LINK_AGAIN_MS 60000
 /* After Secrets that lack something. */
 #define SECRETS_SOON_MS 3000
+/* Between the clocks of a node and of the API server. */
+#define CREATED_MARGIN_MS ((int64_t)60 * 1000)
 
 struct archive_controller {
     struct manager *manager;
@@ -196,6 +198,44 @@ static const struct agent_status *primary_status(const struct archive_turn *turn
     return watch && agent_watch_connected(watch) ? agent_fleet_status(fleet, turn->context.key, turn->primary) : NULL;
 }
 
+/* A member was copied since the primary's last round. Until the primary has archived what came before the copy, that
+ * member could not go on with the archive (archive_status.h). Not while rounds fail: they would only fail more often.
+ * An agent of an earlier version, which does not say when its binary logs begin, looks into the archive anew with each
+ * other interval. */
+static bool must_hurry(const struct archive_turn *turn, const struct archive_memory *memory)
+{
+    const struct agent_status *primary = primary_status(turn);
+    if (!primary || *primary->archive.error_reason || primary->binlogs_from_ms == 0)
+        return false;
+    if (!primary->archive.known) /* it has another task, and looks */
+        return memory->hurries;
+    for (int ordinal = 0; ordinal <= CLUSTER_REPLICAS_MAX; ordinal++) {
+        char pod[DERIVED_NAME_SIZE];
+        cluster_pod_name(pod, turn->context.name, ordinal);
+        const struct agent_status *status = agent_fleet_status(turn->controller->sources.fleet, turn->context.key, pod);
+        if (status && !str_eq(pod, turn->primary) &&
+            archive_lacks(primary->archive.until_ms, primary->binlogs_from_ms, status->binlogs_from_ms))
+            return true;
+    }
+    return false;
+}
+
+/* A failure since the last good one, or a problem, tells that it may not come. */
+static bool is_scheduled(const struct archive_turn *turn)
+{
+    const struct backup_summary *schedule = &turn->schedule;
+    return turn->spec.schedule && !turn->spec.suspend && !*schedule->problem &&
+        schedule->last_failure_ms <= schedule->last_backup_ms;
+}
+
+/* On volumes that outlived a cluster its binary logs are older than the cluster. Who has just restored one is given the
+ * time to make a backup of it. */
+static bool has_earlier_data(const struct archive_turn *turn, const struct agent_status *status)
+{
+    return status && status->binlogs_from_ms > 0 && turn->created_ms > 0 &&
+        status->binlogs_from_ms < turn->created_ms - CREATED_MARGIN_MS;
+}
+
 static struct archive_view view_of(const struct archive_turn *turn, const struct archive_memory *memory,
     const struct agent_status *status, const char *problem, const char *message)
 {
@@ -211,6 +251,10 @@ static struct archive_view view_of(const struct archive_turn *turn, const struct
         .report = status ? &status->archive : NULL,
         .backups = memory->backups,
         .backup_count = memory->backup_count,
+        .backup_runs = memory->backup_runs,
+        .is_scheduled = is_scheduled(turn),
+        .next_backup_ms = turn->schedule.next_ms,
+        .has_earlier_data = has_earlier_data(turn, status),
         .link = memory->link,
         .last = turn->written,
     };
@@ -253,20 +297,33 @@ static bool awaits_agent(const struct archive_turn *turn, char *message, size_t 
     return waits;
 }
 
+/* While a cluster is paused its primary keeps the task that it has, whatever the spec says meanwhile. How soon its next
+ * round begins is changed all the same: the primary may be moved, and that waits for the round. */
+static bool may_send_task(const struct archive_turn *turn, const struct archive_task *task)
+{
+    const struct agent_status *status = primary_status(turn);
+    char usual[17], soon[17];
+    archive_task_digest_at(task, (uint32_t)turn->spec.archive_interval_s, usual);
+    archive_task_digest_at(task, ARCHIVE_INTERVAL_MIN_S, soon);
+    return !turn->paused || (status && (str_eq(status->archive.task, usual) || str_eq(status->archive.task, soon)));
+}
+
 static void act(struct archive_turn *turn, struct archive_memory *memory)
 {
     char reason[KUBE_CONDITION_REASON_MAX] = "", message[KUBE_CONDITION_MESSAGE_MAX] = "", digest[17] = "";
     struct archive_task task;
     drop_others(turn);
+    turn->hurries = memory->hurries = must_hurry(turn, memory);
     archive_turn_look_at_backups(turn, &turn->controller->sources, memory);
     if (awaits_agent(turn, message, sizeof(message)))
         snprintf(reason, sizeof(reason), "%s", BACKUP_STORE_AGENT_OUTDATED);
     else if (archive_turn_task(turn, &turn->controller->sources, memory, &task, reason, message)) {
         const struct task_sender *sender =
             agent_fleet_archive(turn->controller->sources.fleet, turn->context.key, turn->primary);
-        if (!turn->paused)
+        bool may_send = may_send_task(turn, &task);
+        if (may_send)
             send_task(turn, &task, digest);
-        const char *failure = sender && !turn->paused ? task_sender_error(sender, digest) : "";
+        const char *failure = sender && may_send ? task_sender_error(sender, digest) : "";
         if (*failure) {
             snprintf(reason, sizeof(reason), "NotToldYet");
             snprintf(message, sizeof(message), "%s: %s", turn->primary, failure);

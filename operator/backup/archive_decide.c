@@ -131,6 +131,40 @@ static void say_behind(const struct archive_view *view, struct archive_summary *
     say(summary, archive_reason_name(ARCHIVE_BEHIND), "what was committed after %s is not archived yet: %s", until, why);
 }
 
+/* Which one it is may be found out in a moment. */
+static bool has_backup(const struct archive_view *view)
+{
+    bool may_have = view->backup_count > 0 && archive_link_is_wanted(view);
+    return may_have || (is_heard(view) && archive_oldest_link_ms(view) > 0);
+}
+
+static bool needs_backup(const struct archive_view *view)
+{
+    if (!is_heard(view)) /* as it was */
+        return archive_reason_of(view->last.reason) == ARCHIVE_NO_BACKUP;
+    int64_t from_ms = view->report->from_ms > 0 ? view->report->from_ms : view->since_ms;
+    return view->has_earlier_data || view->now_ms - from_ms >= ARCHIVE_BACKUP_MS;
+}
+
+static void say_without_backup(const struct archive_view *view, struct archive_summary *summary)
+{
+    static const char archived[] = "what is committed is archived, but there is no backup yet to go on from";
+    char when[CLOCK_RFC3339_SIZE];
+    const char *reason = archive_reason_name(ARCHIVE_UP_TO_DATE);
+    clock_format_rfc3339(view->next_backup_ms, when);
+    if (has_backup(view))
+        say(summary, reason, "%s", archived);
+    else if (view->backup_runs)
+        say(summary, reason, "%s; one is being made", archived);
+    else if (view->is_scheduled)
+        say(summary, reason, "%s; the schedule makes one%s%s", archived, view->next_backup_ms > 0 ? " at " : "",
+            view->next_backup_ms > 0 ? when : "");
+    else if (needs_backup(view))
+        say(summary, archive_reason_name(ARCHIVE_NO_BACKUP), "nothing can be restored: %s", archived);
+    else
+        say(summary, reason, "%s", archived);
+}
+
 static void judge(const struct archive_view *view, struct archive_summary *summary)
 {
     char when[CLOCK_RFC3339_SIZE];
@@ -151,8 +185,7 @@ static void judge(const struct archive_view *view, struct archive_summary *summa
     else if (summary->until_ms == 0)
         say(summary, archive_reason_name(ARCHIVE_STARTING), "waits for the primary's first round");
     else if (summary->recoverable_from_ms == 0)
-        say(summary, archive_reason_name(ARCHIVE_UP_TO_DATE),
-            "what is committed is archived, but there is no backup yet to go on from");
+        say_without_backup(view, summary);
     else
         say(summary, archive_reason_name(ARCHIVE_UP_TO_DATE), "what is committed is archived");
 }

@@ -6,6 +6,10 @@
  * than a minute: rounds come once in an interval, and one may be lost. A gap is told until a backup was completed
  * behind it: from there a restore can go on again.
  *
+ * An archive without any backup to go on from is of no use. The condition says so when no schedule is about to make one
+ * and none is being made: at once where the database holds what was committed before the archive of this history began,
+ * as on kept volumes; else when it has been archived for ARCHIVE_BACKUP_MS.
+ *
  * The time until which all is archived moves with every round. The status follows once in ARCHIVE_STATUS_MS at most,
  * unless something else has changed, too.
  */
@@ -21,6 +25,7 @@
 
 #define ARCHIVE_STATUS_MS (60 * 1000)
 #define ARCHIVE_BEHIND_MIN_MS (60 * 1000)
+#define ARCHIVE_BACKUP_MS ((int64_t)60 * 60 * 1000)
 
 /* A backup from which one could go on: completed, of this cluster, in the place where its binary logs are archived. */
 struct archive_backup {
@@ -50,6 +55,10 @@ struct archive_view {
     const struct archive_report *report; /* of the primary, if it has been heard; else NULL */
     const struct archive_backup *backups;
     size_t backup_count;
+    bool backup_runs;            /* one is not over */
+    bool is_scheduled;           /* one comes by itself */
+    int64_t next_backup_ms;      /* when; 0: not known yet */
+    bool has_earlier_data;       /* the database holds what this history did not begin with */
     struct archive_link link;    /* the latest that was found out */
     struct archive_summary last; /* as written */
 };

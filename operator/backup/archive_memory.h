@@ -34,6 +34,7 @@ struct archive_memory {
     int64_t keys_ms;   /* monotonic, when they were read; 0: they are not there */
     uint64_t keys_for; /* backup_secrets_meant */
     int64_t since_ms;  /* wall clock: since when it is wanted; 0: it is not */
+    bool hurries;      /* the primary was told to archive at once */
     /* wall clock: until when all is archived, and archive_reach_ms of it, as heard last */
     int64_t noticed_ms, reach_ms;
     struct archive_backup *backups; /* completed ones that count, as of: */

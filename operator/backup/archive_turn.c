@@ -30,6 +30,14 @@ static void read_spec(struct archive_turn *turn)
     };
 }
 
+/* What its data came from, and what will make a backup of it. */
+static void read_origin(const struct custom_object *cluster, const json_t *status, struct archive_turn *turn)
+{
+    if (clock_parse_rfc3339(cluster->creation_timestamp, &turn->created_ms) < 0)
+        turn->created_ms = 0;
+    backup_summary_decode(status, &turn->schedule);
+}
+
 static void archive_turn_free(void *work)
 {
     struct archive_turn *turn = work;
@@ -51,6 +59,7 @@ struct archive_turn *archive_turn_new(
     cluster_history_name(
         turn->context.uid, json_path_int(status, "restoreInPlace.taken", 0), turn->history, sizeof(turn->history));
     archive_summary_decode(status, &turn->written);
+    read_origin(cluster, status, turn);
     return turn;
 }
 
@@ -142,7 +151,7 @@ static void make_task(const struct archive_turn *turn, const struct backup_sourc
     binlog_folder_of(turn->context.ns, turn->context.name, turn->history, &folder);
     *ret = (struct archive_task){
         .folder = strbuf_detach(&folder, NULL),
-        .interval_s = (uint32_t)turn->spec.archive_interval_s,
+        .interval_s = turn->hurries ? ARCHIVE_INTERVAL_MIN_S : (uint32_t)turn->spec.archive_interval_s,
         .compression = turn->spec.compression,
         .sealed = memory->keys.sealed,
     };

@@ -21,8 +21,11 @@ struct archive_turn {
     json_t *document;   /* the cluster's spec, which `spec` and `wish` borrow */
     bool accepted;      /* spec.backup can be read */
     bool paused, rests; /* rests: no member is wanted */
+    bool hurries;       /* a member's binary logs begin behind what is archived: the primary archives at once */
+    int64_t created_ms; /* the cluster */
     struct backup_spec spec;
-    struct mysql_backup wish; /* destination and encryption, as Secrets are read for */
+    struct backup_summary schedule; /* the status as it is: of the schedule */
+    struct mysql_backup wish;       /* destination and encryption, as Secrets are read for */
     char primary[DERIVED_NAME_SIZE];
     struct archive_summary written; /* the status as it is */
     struct archive_decision decision;

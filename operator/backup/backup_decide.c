@@ -284,7 +284,9 @@ static void decide_pending(const struct backup_snapshot *snapshot, struct backup
         return;
     }
     step->wants_store = step->wants_claim = is_volume(snapshot);
-    if (!snapshot->store_ready)
+    if (snapshot->claim_missing)
+        say(step, "waits for PersistentVolumeClaim %s, which does not exist", snapshot->backup.destination.claim);
+    else if (!snapshot->store_ready)
         say(step, "waits for the pod that serves the volume: %s", snapshot->store_message);
     else
         begin(snapshot, step, donor);

@@ -5,6 +5,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/hashmap.h"
 #include "common/log.h"
@@ -63,6 +64,8 @@ struct agent_watch {
     bool nudged;       /* the next attempt was brought forward */
     bool was_stranger; /* who answered last is another pod's agent, and that was logged */
     int64_t last_word_ms;
+    /* when its binary logs begin, by its own word, and when it was first heard to say so, by our wall clock */
+    int64_t binlogs_told_ms, binlogs_heard_ms;
     struct error failure;
 };
 
@@ -135,6 +138,14 @@ static void tasks_lost(struct agent_watch *watch)
     task_sender_lost(watch->purge);
 }
 
+static void note_binlogs(struct agent_watch *watch, int64_t from_ms)
+{
+    if (from_ms == watch->binlogs_told_ms)
+        return;
+    watch->binlogs_told_ms = from_ms;
+    watch->binlogs_heard_ms = clock_realtime_ms();
+}
+
 static void take_status(struct agent_watch *watch, struct agent_status *status)
 {
     char boot_id[sizeof(status->boot_id)], order_hash[sizeof(status->order_hash)];
@@ -142,6 +153,7 @@ static void take_status(struct agent_watch *watch, struct agent_status *status)
     unsigned asides = agent_status_asides(status);
     memcpy(boot_id, status->boot_id, sizeof(boot_id));
     memcpy(order_hash, status->order_hash, sizeof(order_hash));
+    note_binlogs(watch, status->binlogs_from_ms);
     backup_sender_heard(watch->backup, boot_id, status->backup.id);
     if (status->phase == AGENT_PHASE_SEEDING)
         tasks_lost(watch);
@@ -325,7 +337,10 @@ void agent_watch_free(struct agent_watch *watch)
 bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret)
 {
     struct error err = ERROR_INIT; /* it was decoded before */
-    return watch->status && agent_status_decode(watch->status, watch->status_len, positions, ret, &err) == 0;
+    if (!watch->status || agent_status_decode(watch->status, watch->status_len, positions, ret, &err) < 0)
+        return false;
+    ret->binlogs_from_ms = MIN_OF(ret->binlogs_from_ms, watch->binlogs_heard_ms);
+    return true;
 }
 
 bool agent_watch_connected(const struct agent_watch *watch)

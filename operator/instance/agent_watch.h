@@ -45,7 +45,9 @@ void agent_watch_free(struct agent_watch *watch);
 /* Something was heard of the pod: if the stream is not open, the next attempt comes at once instead of at the end of
  * its back-off. */
 void agent_watch_nudge(struct agent_watch *watch);
-/* The last status, its positions in the pool. False if none ever came; then *ret is left alone. */
+/* The last status, its positions in the pool. False if none ever came; then *ret is left alone. A binary log that the
+ * agent tells of has been begun: where a clock that was wrong says that it will be, binlogs_from_ms is when that was
+ * heard first. */
 bool agent_watch_read_status(const struct agent_watch *watch, struct position_pool *positions, struct agent_status *ret);
 /* Pure: of what is news in a status but for progress. A busy server has new transactions with every word. Blanks in
  * *status what does not count. */

@@ -71,13 +71,12 @@ static void handle_status(struct http_exchange *exchange, void *arg)
 }
 
 /* Positions move all the time: like a probe, they are told now and then. The final one of a fenced member comes with
- * the news of the fence. */
-static uint64_t digest_of(const struct agent_status *status)
+ * the news of the fence. A status is large, so it is not copied for that: it has no positions afterwards. */
+static uint64_t digest_of(struct agent_status *status)
 {
-    struct agent_status copy = *status;
-    copy.gtid_executed = copy.gtid_received = "";
-    const int64_t moves[] = {copy.replication.lag_ms, copy.waiting_commits};
-    return hash64(agent_status_digest(&copy), moves, sizeof(moves));
+    const int64_t moves[] = {status->replication.lag_ms, status->waiting_commits};
+    status->gtid_executed = status->gtid_received = "";
+    return hash64(agent_status_digest(status), moves, sizeof(moves));
 }
 
 static void publish(struct agent_double *agent, int64_t now_ms)
@@ -277,10 +276,9 @@ static const struct http_route routes[] = {
 
 /* ---- the door ---- */
 
-static struct tls_server *load_tls(const struct agent_doubles *doubles)
+static struct tls_server *load_tls(const json_t *secret)
 {
     static const char *const keys[] = {"data[\"tls.key\"]", "data[\"tls.crt\"]", "data[\"ca.crt\"]"};
-    const json_t *secret = kube_api_double_get(doubles->api, PATH_TLS);
     char *texts[3] = {NULL};
     bool complete = true;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -292,6 +290,27 @@ static struct tls_server *load_tls(const struct agent_doubles *doubles)
     struct tls_server *tls = complete ? tls_server_new(&pair, texts[2], NULL) : NULL;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         free(texts[i]);
+    return tls;
+}
+
+/* Pods that are started with the same Secret share what was read from it. NULL: it is not complete yet. */
+static struct tls_server *find_tls(struct agent_doubles *doubles)
+{
+    const json_t *secret = kube_api_double_get(doubles->api, PATH_TLS);
+    const char *version = json_path_str(secret, "metadata.resourceVersion", "");
+    for (size_t i = 0; i < doubles->identity_count; i++)
+        if (str_eq(doubles->identities[i].version, version))
+            return doubles->identities[i].tls;
+    struct tls_server *tls = load_tls(secret);
+    if (!tls)
+        return NULL;
+    if (doubles->identity_count == AGENT_IDENTITIES_MAX) {
+        fprintf(stderr, "agent_double: too many certificates\n");
+        abort();
+    }
+    typeof(doubles->identities[0]) *identity = &doubles->identities[doubles->identity_count++];
+    snprintf(identity->version, sizeof(identity->version), "%s", version);
+    identity->tls = tls;
     return tls;
 }
 
@@ -331,7 +350,7 @@ static void take_address(struct agent_double *agent)
 
 bool agent_double_start(struct agent_double *agent)
 {
-    agent->tls = load_tls(agent->all);
+    agent->tls = find_tls(agent->all);
     if (!agent->tls)
         return false;
     take_address(agent);
@@ -349,7 +368,7 @@ void agent_double_stop(struct agent_double *agent)
     close_door(agent);
     backup_forget(agent);
     agent_archive_forget(agent);
-    tls_server_free(steal_ptr(agent->tls));
+    agent->tls = NULL;
     agent_model_end(agent);
     agent->is_up = false;
 }
@@ -384,9 +403,7 @@ bool agent_double_is_past_init(const struct agent_double *agent)
 
 bool agent_double_is_ready(const struct agent_double *agent)
 {
-    struct agent_status status;
-    agent_model_status(agent, &status);
-    return agent->is_up && status.ready;
+    return agent->is_up && agent_model_is_ready(agent);
 }
 
 bool agent_double_is_open(const struct agent_double *agent)
@@ -426,6 +443,8 @@ void agent_doubles_free(struct agent_doubles *doubles)
         return;
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
         agent_double_stop(&doubles->members[i]);
+    for (size_t i = 0; i < doubles->identity_count; i++)
+        tls_server_free(doubles->identities[i].tls);
     position_pool_unref(doubles->positions);
     free(doubles);
 }

@@ -562,6 +562,18 @@ static bool source_is_lost(const struct agent_double *agent)
         clock_monotonic_ms() - agent->connected_ms >= limit_ms;
 }
 
+/* What it would need is not there any more, or it has what the source has not. */
+static bool receiver_is_refused(const struct agent_double *agent, const struct agent_double *source)
+{
+    return agent->errant > 0 || needs_purged(agent, source);
+}
+
+static bool receiver_runs(const struct agent_double *agent)
+{
+    const struct agent_double *source = agent->following >= 0 ? source_of(agent) : NULL;
+    return source && !receiver_is_refused(agent, source);
+}
+
 static void fill_receiver(const struct agent_double *agent, struct agent_status *ret)
 {
     const struct agent_double *source = source_of(agent);
@@ -575,7 +587,7 @@ static void fill_receiver(const struct agent_double *agent, struct agent_status 
     ret->replication.applied_epoch = source && source->opened ? source->order.epoch : 0;
     ret->replication.source_seen = agent->seen;
     ret->replication.source_lost = source_is_lost(agent);
-    if (!source || (agent->errant == 0 && !needs_purged(agent, source)))
+    if (!source || !receiver_is_refused(agent, source))
         return;
     ret->replication.receiver = AGENT_THREAD_OFF;
     ret->replication.receiver_errno = 1236;
@@ -594,6 +606,12 @@ static const char *taken_position(const struct agent_double *agent, uint64_t cou
     char text[64];
     position(agent, count, text, sizeof(text));
     return position_take(agent->all->positions, text);
+}
+
+bool agent_model_is_ready(const struct agent_double *agent)
+{
+    bool follows = agent->status.role == AGENT_ROLE_REPLICA && receiver_runs(agent);
+    return agent->status.phase == AGENT_PHASE_RUNNING && (agent->opened || follows);
 }
 
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret)
@@ -635,7 +653,6 @@ void agent_model_status(const struct agent_double *agent, struct agent_status *r
     ret->gtid_received = taken_position(agent, agent->received);
     if (agent->following >= 0)
         fill_receiver(agent, ret);
-    bool follows = ret->replication.receiver == AGENT_THREAD_RUNNING && ret->role == AGENT_ROLE_REPLICA;
-    ret->ready = agent->opened || follows;
+    ret->ready = agent_model_is_ready(agent);
     snprintf(ret->ready_reason, sizeof(ret->ready_reason), "%s", ret->ready ? "" : "it is not told what to be yet");
 }

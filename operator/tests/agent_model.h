@@ -12,6 +12,8 @@
 
 #define HISTORY_MAX 100000
 
+#define AGENT_IDENTITIES_MAX 16
+
 struct agent_doubles {
     struct position_pool *positions; /* of all that they have said */
     struct loop *loop;
@@ -25,6 +27,11 @@ struct agent_doubles {
     uint64_t writer_epoch; /* by an order of this one: an older one that is carried out late opens nobody else */
     int64_t written_ms;
     unsigned address_base, addresses; /* every pod has one of its own */
+    struct {
+        char version[24];
+        struct tls_server *tls;
+    } identities[AGENT_IDENTITIES_MAX]; /* with which pods were started, by the version of their Secret */
+    size_t identity_count;
     char failure[512];
     struct {
         uint64_t epoch;
@@ -60,6 +67,8 @@ void agent_model_recover(struct agent_double *agent);
 /* Writes on who is open, and what replicas receive and apply. */
 void agent_model_flow(struct agent_doubles *doubles, int64_t now_ms);
 void agent_model_status(const struct agent_double *agent, struct agent_status *ret);
+/* As its status says, which is too large to be made for each question. */
+bool agent_model_is_ready(const struct agent_double *agent);
 /* Its server answers. */
 bool agent_model_server_runs(const struct agent_double *agent);
 /* It follows a source, and gets what that writes. */

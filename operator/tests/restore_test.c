@@ -298,7 +298,8 @@ static void test_to_a_time(void **state)
     operator_world_run(world, to_a_time);
     assert_restored(world, "b-1");
     assert_replays(world, "ns1/old/binlogs/u-1", 1795262400000, "");
-    assert_non_null(strstr(message_of(world, "Restored"), "of archived binary logs until 2026-11-21T12:00:00Z"));
+    assert_non_null(strstr(message_of(world, "Restored"),
+        "of the binary logs archived in ns1/old/binlogs/u-1 until 2026-11-21T12:00:00Z"));
     operator_world_free(world);
 }
 
@@ -338,8 +339,8 @@ static void test_to_all_and_to_a_gtid(void **state)
     static const struct {
         const char *point, *gtid, *said;
     } rows[] = {
-        {"'pointInTime': 'latest'", "", "of archived binary logs, all of them"},
-        {"'gtid': '0-1-77'", "0-1-77", "of archived binary logs until 0-1-77"},
+        {"'pointInTime': 'latest'", "", "of the binary logs archived in ns1/old/binlogs/u-1, up to their end"},
+        {"'gtid': '0-1-77'", "0-1-77", "of the binary logs archived in ns1/old/binlogs/u-1 until 0-1-77"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct operator_world *world = operator_world_new();
@@ -349,6 +350,54 @@ static void test_to_all_and_to_a_gtid(void **state)
         assert_restored(world, "b-1");
         assert_replays(world, "ns1/old/binlogs/u-1", 0, rows[i].gtid);
         assert_non_null(strstr(message_of(world, "Restored"), rows[i].said));
+        operator_world_free(world);
+    }
+}
+
+static const char *source_uid;
+static int source_taken;
+
+/* Of the name that the backup's cluster had; paused, so that nothing else comes of it. */
+static bool put_backup_and_its_cluster(struct operator_world *world)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlCluster', 'metadata': {'name': 'old', "
+        "'namespace': 'ns1', 'uid': '%s'}, 'spec': {'paused': true}, 'status': {'restoreInPlace': {'phase': 'Completed', 'number': %d,"
+        "'taken': %d}}}",
+        source_uid, source_taken, source_taken);
+    world_put_json(world, "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlclusters/old", text);
+    return put_backup_of_cluster(world);
+}
+
+/* What that one has committed since may be in another archive. */
+static void test_of_a_cluster_that_goes_on(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {put_backup_and_its_cluster, role_story_settled, role_story_quiet, NULL};
+    static const struct {
+        const char *uid;
+        int taken;
+        const char *said;
+    } rows[] = {
+        {"u-1", 0, ""},
+        {"u-1", 2,
+            "; cluster ns1/old was restored in place since: what it has committed since is in another archive "
+            "(u-1-r2), which needs a backup of its own"},
+        {"u-2", 0,
+            "; cluster ns1/old was deleted and made anew since: what it has committed since is in another archive "
+            "(u-2), which needs a backup of its own"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct operator_world *world = operator_world_new();
+        _cleanup_(freep) char *said = xasprintf("the cluster was made of the backup and of the binary logs archived in "
+                                                "ns1/old/binlogs/u-1, up to their end%s",
+            rows[i].said);
+        source_uid = rows[i].uid;
+        source_taken = rows[i].taken;
+        world_put_cluster(world, "'restoreFrom': {'backup': {'name': 'nightly'}, 'pointInTime': 'latest'}");
+        operator_world_run(world, steps);
+        assert_restored(world, "b-1");
+        assert_string_equal(message_of(world, "Restored"), said);
         operator_world_free(world);
     }
 }
@@ -625,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_no_change_afterwards),
         cmocka_unit_test(test_to_a_time),
         cmocka_unit_test(test_to_all_and_to_a_gtid),
+        cmocka_unit_test(test_of_a_cluster_that_goes_on),
         cmocka_unit_test(test_points_that_are_refused),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_another_point),

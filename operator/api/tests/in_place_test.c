@@ -82,13 +82,14 @@ static void test_status(void **state)
     UNUSED(state);
     static const char text[] =
         "{\"phase\":\"Reseeding\",\"wish\":\"nightly@latest\",\"member\":\"shop-mysql-1\",\"reason\":\"Because\","
-        "\"message\":\"of it\",\"number\":3,\"taken\":2,\"stale\":[0,2],\"startTime\":\"2026-11-21T12:00:00Z\","
+        "\"message\":\"of it\",\"number\":3,\"taken\":2,\"takenEpoch\":41,\"stale\":[0,2],\"startTime\":\"2026-11-21T12:00:00Z\","
         "\"completionTime\":\"2026-11-21T12:05:00Z\",\"source\":{\"phase\":\"Restoring\",\"backup\":\"b-1\"}}";
     struct cluster_in_place in_place, copy;
     _cleanup_(json_decrefp) json_t *json = json_parse(text, strlen(text), NULL);
     cluster_in_place_decode(json, &in_place);
     assert_int_equal(in_place.phase, IN_PLACE_PHASE_RESEEDING);
     assert_int_equal(in_place.stale, 5);
+    assert_int_equal(in_place.taken_epoch, 41);
     assert_string_equal(in_place.source.backup, "b-1");
     cluster_in_place_copy(&in_place, &copy);
     cluster_in_place_release(&in_place);

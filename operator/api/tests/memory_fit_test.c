@@ -55,12 +55,19 @@ static void check_mycnf(const char *limit, const char *mycnf, const char *wanted
     check(spec, NULL, NULL, wanted);
 }
 
+#define NO_AMOUNT                                                                                                  \
+    " is too small for any container: an amount without a unit is bytes, and m a thousandth of one; meant may be " \
+    "512Mi or 1Gi"
+
 static const struct {
     const char *limit, *mycnf, *problems;
 } sizes[] = {
     {"{'memory': '400Mi'}", "{'innodb_buffer_pool_size': '100G'}",
         "spec.mycnf.innodb_buffer_pool_size: 100G is more than " OF_400},
     {"{'memory': '400Mi'}", "{'innodb_buffer_pool_size': '100M'}", ""},
+    {"{'memory': '512m'}", "{}", "spec.config.spec.resources.limits.memory: 512m" NO_AMOUNT},
+    {"{'memory': 512}", "{}", "spec.config.spec.resources.limits.memory: 512" NO_AMOUNT},
+    {"{'memory': '4Mi'}", "{}", ""},
     {"{'memory': '400Mi'}", "{'loose-innodb-buffer-pool-size': '8g'}",
         "spec.mycnf.loose-innodb-buffer-pool-size: 8g is more than " OF_400},
     {"{'memory': '400Mi'}", "{'innodb_buffer_pool_size': 8589934592}",
@@ -133,6 +140,8 @@ static void the_limit_and_the_size_come_from_anywhere(void **state)
         {"{'config': {'name': 'c', 'spec': {" LIMIT("'400Mi'") "}}, " STORAGE "}",
             "{'images': {'mysql': 'm'}, 'mycnf': {'innodb-buffer-pool-size': '8G'}}",
             "MysqlConfig c: spec.mycnf.innodb-buffer-pool-size: 8G is more than " OF_400},
+        {"{'config': {'name': 'c'}, " STORAGE "}", "{'images': {'mysql': 'm'}, " LIMIT("'512m'") "}",
+            "MysqlConfig c: spec.resources.limits.memory: 512m" NO_AMOUNT},
         {"{'config': {'name': 'c', 'spec': {" LIMIT("'16Gi'") "}}, " STORAGE "}",
             "{'images': {'mysql': 'm'}, 'mycnf': {'innodb_buffer_pool_size': '8G'}, " LIMIT("'400Mi'") "}", ""},
         {"{'config': {'name': 'c', 'spec': {'mycnf': {'innodb_buffer_pool_size': '9G'}}}, " STORAGE "}",

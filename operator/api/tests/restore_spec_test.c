@@ -96,12 +96,12 @@ static void test_status(void **state)
     assert_true(cluster_restore_same(&restore, &back));
     back.until_ms += 1000;
     assert_false(cluster_restore_same(&restore, &back));
-    assert_text(&restore, " and of archived binary logs until 0-1-4711");
+    assert_text(&restore, " and of the binary logs archived in ns1/shop/binlogs/u1 until 0-1-4711");
     cluster_restore_release(&back);
     json_object_del(restore.from, "gtid");
-    assert_text(&restore, " and of archived binary logs until 2026-11-21T12:00:00Z");
+    assert_text(&restore, " and of the binary logs archived in ns1/shop/binlogs/u1 until 2026-11-21T12:00:00Z");
     restore.until_ms = 0;
-    assert_text(&restore, " and of archived binary logs, all of them");
+    assert_text(&restore, " and of the binary logs archived in ns1/shop/binlogs/u1, up to their end");
     *restore.binlogs = '\0';
     assert_text(&restore, "");
     cluster_restore_release(&restore);

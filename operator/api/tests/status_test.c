@@ -436,6 +436,7 @@ static void malformed(void **state)
         "{\"instances\":[{},{},{},{},{},{},{},{},{},{},{},{},{}]}",
         "{\"epoch\":-1,\"transition\":[],\"lastSwitchover\":7,\"retainedVolumes\":{},\"instances\":[{\"lagSeconds\":\"x\",\"seed\":[]}]}",
         "{\"transition\":{\"startedAt\":\"yesterday\",\"epoch\":-4,\"from\":1,\"kind\":1}}",
+        "{\"lastFailover\":{\"from\":\"a\",\"to\":\"b\",\"finishedAt\":\"1013-01-02T03:04:05.050Z\"}}",
         "{\"lastFailover\":[],\"acknowledgers\":{}}", "{\"confirmed\":{\"semiSync\":1,\"acks\":3,\"selfFenceMs\":-1}}",
         "{\"lastFailover\":{\"phases\":[],\"from\":5,\"epoch\":-1,\"writesBlockedUntil\":7,\"routeMs\":\"x\"},\"acknowledgers\":[-1,64,\"1\",null,1e300]}"};
     static struct cluster_status status;
@@ -450,6 +451,7 @@ static void malformed(void **state)
         assert_false(status.roles.transition.failover);
         assert_int_equal(status.roles.last_failover.epoch, 0);
         assert_true(status.roles.last_failover.detected_ms <= 0);
+        assert_int_equal(status.roles.last_failover.finished_ms, 0);
         assert_true(status.roles.acknowledgers == 0);
         assert_int_equal(status.roles.confirmed.acks + status.roles.confirmed.self_fence_ms, 0);
         assert_int_equal(status.roles.transition.started_ms, 0);

@@ -143,6 +143,7 @@ static void test_recoverable(void **state)
         struct archive_report report = report_of(rows[i].from, rows[i].until_ms);
         struct archive_view view = view_of(&report);
         report.newest_ms = rows[i].newest_ms;
+        report.from_ms = NOW; /* it is not archived for long */
         struct archive_summary summary = decide(&view);
         assert_string_equal(summary.reason, rows[i].until_ms < NOW ? "Behind" : "UpToDate");
         if (summary.recoverable_from_ms != rows[i].expected_from ||
@@ -153,10 +154,55 @@ static void test_recoverable(void **state)
     struct archive_report report = report_of("0-1-100", NOW);
     struct archive_view view = view_of(&report);
     view.backup_count = 0;
+    view.since_ms = NOW;
     assert_reason(&view, "UpToDate", "there is no backup yet");
     view.backup_count = ARRAY_LEN(backups);
     report.epoch = 0; /* nothing is there yet */
     assert_int_equal(decide(&view).recoverable_from_ms, 0);
+}
+
+/* Without any to go on from one is asked for, unless it comes by itself. */
+static void test_without_backup(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *name;
+        int64_t since_ms; /* since when it is archived */
+        bool earlier, runs, scheduled;
+        int64_t next_ms;
+        bool backup, unheard;
+        const char *before, *reason, *says;
+    } rows[] = {
+        {"new", 59 * MINUTE, false, false, false, 0, false, false, "", "UpToDate", "no backup yet to go on from"},
+        {"for an hour", 60 * MINUTE, false, false, false, 0, false, false, "", "NoBackup", "nothing can be restored"},
+        {"data from before", MINUTE, true, false, false, 0, false, false, "", "NoBackup", "nothing can be restored"},
+        {"one is being made", 60 * MINUTE, true, true, false, 0, false, false, "", "UpToDate", "; one is being made"},
+        {"by a schedule", 60 * MINUTE, true, false, true, NOW + MINUTE, false, false, "", "UpToDate",
+            "; the schedule makes one at 2026-11-21T12:01:00Z"},
+        {"by a new schedule", 60 * MINUTE, true, false, true, 0, false, false, "", "UpToDate",
+            "; the schedule makes one"},
+        {"it is not archived that far yet", 60 * MINUTE, true, false, false, 0, true, false, "", "UpToDate",
+            "no backup yet"},
+        {"not heard", 60 * MINUTE, true, false, false, 0, false, true, "UpToDate", "UpToDate", "no backup yet"},
+        {"not heard since", 60 * MINUTE, true, false, false, 0, false, true, "NoBackup", "NoBackup", "no backup yet"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct archive_report report = report_of("0-1-100", NOW);
+        struct archive_view view = view_of(rows[i].unheard ? NULL : &report);
+        const struct archive_backup later = {NOW + 1000, "0-1-600", NULL, true};
+        report.from_ms = NOW - rows[i].since_ms;
+        view.backups = &later;
+        view.backup_count = rows[i].backup;
+        view.has_earlier_data = rows[i].earlier;
+        view.backup_runs = rows[i].runs;
+        view.is_scheduled = rows[i].scheduled;
+        view.next_backup_ms = rows[i].next_ms;
+        view.last.until_ms = NOW;
+        snprintf(view.last.reason, sizeof(view.last.reason), "%s", rows[i].before);
+        struct archive_summary summary = decide(&view);
+        if (!str_eq(summary.reason, rows[i].reason) || !strstr(summary.message, rows[i].says))
+            fail_msg("%s: %s: %s", rows[i].name, summary.reason, summary.message);
+    }
 }
 
 /* Positions that are too long to be told: what a look into the store found out of this chain counts; until then
@@ -301,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_unheard),
         cmocka_unit_test(test_recoverable),
+        cmocka_unit_test(test_without_backup),
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_writes),

@@ -3,6 +3,7 @@
 
 #include "operator/cluster/deletion/hibernation.h"
 
+#include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/in_place_state.h"
@@ -13,14 +14,15 @@ static bool is_closed(const struct cluster_snapshot *snapshot)
     return snapshot->last.roles.reigns.count > 0 && snapshot->last.roles.reigns.list[0].closed;
 }
 
-/* It runs, is not on its way out, and nothing else is being changed. */
+/* It runs, is not on its way out, and nothing else is being changed. Where the status is of the past another one may
+ * have been primary since: all are stopped as they are, and on waking that is found out. */
 static const struct cluster_member *find_primary(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
     bool can_be_closed = snapshot->usable && snapshot->last.roles.initialized && primary && member_runs(primary) &&
         primary->pod && !primary->pod->object.deleting && position_is_whole(primary->agent->gtid_executed) &&
         !cluster_transition_is_set(&snapshot->last.roles.transition) && !in_place_is_under_way(snapshot) &&
-        primary->agent->epoch <= (uint64_t)snapshot->last.roles.epoch;
+        !failover_status_is_old(snapshot);
     return can_be_closed ? primary : NULL;
 }
 

@@ -297,21 +297,25 @@ static const struct cluster_member *find_unknown_primary(const struct cluster_sn
                                                                                                              : primary;
 }
 
-/* It is open, or nobody knows a later epoch than the one under which it was. */
+/* It is open, and nobody was opened since; or nobody knows a later epoch than the one under which it was. */
 static bool was_surely_last(const struct cluster_snapshot *snapshot, const struct cluster_member *last, uint64_t epoch)
 {
     if (!member_speaks(last))
         return false;
-    return (agent_takes_writes(last->agent) && !agent_is_closing(last->agent)) ||
+    return cluster_writes_last(snapshot, last) ||
         (epoch == (uint64_t)cluster_newest_epoch(snapshot) && last->agent->opened_epoch == epoch);
 }
 
-/* Of this reign nothing is known but who was primary under it. Else anybody may have been primary last. */
+/* Of this reign nothing is known but who was primary under it. Else anybody may have been primary last. What the status
+ * knows of those before still holds: which part of a tail nobody acknowledged. */
 static void begin_later_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *last,
     uint64_t epoch, const struct cluster_failure *why, struct cluster_intent *intent)
 {
-    struct cluster_reigns reigns = {.count = 0};
-    reigns_begin(last, (int64_t)epoch, "", 0, &reigns);
+    struct cluster_reigns reigns = snapshot->last.roles.reigns;
+    int first = 0;
+    while (first < reigns.count && reigns.list[first].epoch >= (int64_t)epoch)
+        first++;
+    reigns_begin(last, (int64_t)epoch, "", first, &reigns);
     reigns.list[0].floor_is_partial = reigns.list[0].opened = true;
     begin(snapshot, why, &reigns, intent);
     if (!was_surely_last(snapshot, last, epoch))

@@ -7,6 +7,7 @@
 
 #include "common/gtid.h"
 #include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/member_view.h"
 
 /* ---- the first primary ---- */
@@ -35,6 +36,15 @@ static bool holds_trusted_data(const struct cluster_member *member)
     return holds_data(member) && !member_data_is_stale(member);
 }
 
+/* It may still acknowledge: it takes writes, or has an older order to open. It is told to be nothing under the epoch of
+ * the status. */
+static bool may_write(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct agent_status *agent = member->agent;
+    bool is_told = agent->role == AGENT_ROLE_PRIMARY && (int64_t)agent->epoch < snapshot->last.roles.epoch;
+    return is_told || agent_takes_writes(agent);
+}
+
 /* What must happen before positions can be compared; "" nothing. */
 static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
@@ -42,9 +52,11 @@ static void awaited(const struct cluster_snapshot *snapshot, const struct cluste
         return;
     if (!member_speaks(member)) {
         if (!is_surely_empty(member))
-            snprintf(why, size, "wait to hear from %s, whose volume may hold data", member->name);
+            snprintf(why, size, "wait to hear from %s whether its volume holds data", member->name);
     } else if (holds_trusted_data(member) && !member_runs(member))
         snprintf(why, size, "wait until the server of %s runs, to learn what it holds", member->name);
+    else if (holds_trusted_data(member) && may_write(snapshot, member))
+        snprintf(why, size, "wait until %s has stopped writes, to learn what it holds", member->name);
 }
 
 static enum gtid_relation compare(const struct cluster_member *a, const struct cluster_member *b)
@@ -223,8 +235,9 @@ static const struct cluster_member *wished_despite_mark(const struct cluster_sna
 }
 
 /* An opening makes a server forget whom it followed. So one that follows was not opened since: whom it follows was to
- * be primary after it, and may have taken writes of which nothing came here. */
-static bool follows_one_without_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+ * be primary after it, and may have taken writes of which nothing came here. holds: what counts as having data. */
+static bool follows_one_without_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member,
+    bool (*holds)(const struct cluster_member *member))
 {
     char host[AGENT_HOST_SIZE];
     const char *source = member->agent->replication.source_host;
@@ -233,30 +246,46 @@ static bool follows_one_without_data(const struct cluster_snapshot *snapshot, co
     for (int i = 0; i < snapshot->member_count; i++) {
         cluster_member_host(snapshot, &snapshot->members[i], host);
         if (str_eq(source, host))
-            return !holds_trusted_data(&snapshot->members[i]);
+            return !holds(&snapshot->members[i]);
     }
     return true;
 }
 
 /* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. Or
- * the one that was opened last follows somebody who holds none. What was acknowledged since is on others alone then,
- * unless they dropped it when their pods were made anew, or lost it as well. */
+ * somebody follows one who holds none, and who may have been primary after all that is noted. One that is marked is not
+ * meant: a mark is made under a later primary. What was acknowledged since is on others alone then, unless they dropped
+ * it when their pods were made anew, or lost it as well. */
 static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest)
 {
     int lacking = 0;
-    bool all_are_proof = true;
+    bool all_are_proof = true, is_noted = false, is_followed = false;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (!is_asked(snapshot, member))
             continue;
-        if (!holds_trusted_data(member))
+        if (!holds_trusted_data(member)) {
             lacking++;
-        else if (member->agent->opened_epoch >= latest && !follows_one_without_data(snapshot, member))
-            return false;
-        else
-            all_are_proof = all_are_proof && member->agent->replication.caught_up;
+            continue;
+        }
+        bool was_opened =
+            member->agent->opened_epoch >= latest && !follows_one_without_data(snapshot, member, holds_trusted_data);
+        is_followed |= follows_one_without_data(snapshot, member, holds_data);
+        is_noted |= was_opened;
+        all_are_proof &= was_opened || member->agent->replication.caught_up;
     }
-    return latest > 0 && (lacking > 1 || (lacking == 1 && !all_are_proof));
+    return latest > 0 && (!is_noted || is_followed) && (lacking > 1 || (lacking == 1 && !all_are_proof));
+}
+
+/* Somebody holds all that it does, and more; NULL: nobody. */
+static const struct cluster_member *find_holder_of_more(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, uint64_t latest)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other != member && is_candidate(snapshot, other, latest) && compare(other, member) == GTID_SUPERSET)
+            return other;
+    }
+    return NULL;
 }
 
 /* A wish decides between equals and between different histories of the latest reign, and where nobody can tell what was
@@ -266,11 +295,16 @@ static const struct cluster_member *first_with_data(const struct cluster_snapsho
     const struct cluster_member *wish = wished(snapshot);
     uint64_t latest = find_latest_reign(snapshot);
     const struct cluster_member *found = most_advanced(snapshot, latest, why, size);
-    bool by_wish = wish && holds_trusted_data(wish) && !is_of_earlier_reign(wish, latest) &&
-        (!found || compare(wish, found) == GTID_EQUAL);
-    if (by_wish) {
+    bool may_be_wished = wish && holds_trusted_data(wish) && !is_of_earlier_reign(wish, latest);
+    const struct cluster_member *more = may_be_wished ? find_holder_of_more(snapshot, wish, latest) : NULL;
+    if (may_be_wished && !more && (!found || compare(wish, found) == GTID_EQUAL)) {
         *why = '\0';
         return wish;
+    }
+    if (!found && more) {
+        size_t length = strlen(why);
+        snprintf(
+            why + length, size - length, "; not %s, as %s holds all that it does, and more", wish->name, more->name);
     }
     if (found && is_in_doubt(snapshot, latest)) {
         snprintf(why, size,
@@ -347,6 +381,9 @@ static bool is_better(
     bool a_outdated = member_is_outdated(snapshot, a), b_outdated = member_is_outdated(snapshot, b);
     if (a_outdated != b_outdated)
         return b_outdated;
+    bool a_short = archive_reach_is_short(snapshot, a), b_short = archive_reach_is_short(snapshot, b);
+    if (a_short != b_short)
+        return b_short;
     return lag_class(a) < lag_class(b);
 }
 

@@ -118,6 +118,29 @@ static bool are_unknown(const struct cluster_reigns *reigns)
     return are_without_epochs(reigns) || (reigns->count == 1 && str_empty(reigns->list[0].primary));
 }
 
+/* What it holds and did not write itself it had when it was opened, and all that was acknowledged is in that: also what
+ * primaries wrote whose reigns are not listed any more. MariaDB: unless it wrote, which hides what came before. */
+static void take_floor_of(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *last, struct cluster_reign *reign)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(last);
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(flavour, last->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(flavour, reign->floor);
+    set_origin(last->agent, reign);
+    if (!all || !floor || str_empty(reign->origin))
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *own =
+        flavour == GTID_MARIADB ? gtid_set_new(flavour) : gtid_set_of_source(all, reign->origin);
+    struct gtid_one one;
+    for (size_t i = 0; flavour == GTID_MARIADB && gtid_set_position(all, i, &one); i++) {
+        if (one.server == last->agent->server_id)
+            return;
+    }
+    _cleanup_(gtid_set_freep) struct gtid_set *before = gtid_set_subtract(all, own);
+    gtid_set_unite(before, floor);
+    reign->floor_is_partial = !reigns_set_floor(snapshot, before, reign);
+}
+
 static void name_open_last(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
 {
     const struct cluster_member *last = are_unknown(reigns) ? find_open_last(snapshot) : NULL;
@@ -127,6 +150,7 @@ static void name_open_last(const struct cluster_snapshot *snapshot, struct clust
     reigns->count = 0;
     add_unlisted(last->name, snapshot->last.roles.transition.epoch - 1, floor, reigns);
     reigns->list[0].opened = true;
+    take_floor_of(snapshot, last, &reigns->list[0]);
 }
 
 /* Each copy of data has a server id of its own (agent/bootstrap/server_id.h): what bears that of another member is not

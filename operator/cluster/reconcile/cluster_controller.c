@@ -7,11 +7,11 @@
 #include "common/backoff.h"
 #include "common/strbuf.h"
 #include "operator/api/api_kinds.h"
+#include "operator/cluster/reconcile/api_question.h"
 #include "operator/cluster/reconcile/cluster_maps.h"
 #include "operator/cluster/reconcile/cluster_metrics.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/cluster_secrets.h"
-#include "operator/cluster/reconcile/dry_run.h"
 
 /* ---- reconcile ---- */
 
@@ -100,6 +100,7 @@ void cluster_controller_use_kinds(struct manager *manager)
         manager_use_kind(manager, kinds_of_plan[kind]);
     manager_use_kind(manager, &kube_kind_mysql_cluster);
     manager_use_kind(manager, &kube_kind_mysql_backup);
+    manager_use_kind(manager, &kube_kind_storage_class);
 }
 
 static struct informer *make_informer(
@@ -161,7 +162,7 @@ static void make_watches(struct cluster_controller *controller)
 static void cluster_controller_free(void *arg)
 {
     struct cluster_controller *controller = arg;
-    dry_run_forget(&controller->memories);
+    api_questions_forget(&controller->memories);
     cluster_memories_release(&controller->memories);
     free(controller);
 }
@@ -177,6 +178,7 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
         controller->options.secrets_fresh_ms = CLUSTER_SECRETS_FRESH_MS;
     controller->cluster_resource = manager_use_kind(manager, &kube_kind_mysql_cluster);
     controller->backup_resource = manager_use_kind(manager, &kube_kind_mysql_backup);
+    controller->storage_class_resource = manager_use_kind(manager, &kube_kind_storage_class);
     controller->targets.client = controller->client;
     for (int kind = 0; kind < PLAN_KIND_COUNT; kind++)
         controller->targets.kinds[kind].resource = manager_use_kind(manager, kinds_of_plan[kind]);

@@ -18,6 +18,7 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/agent_turn.h"
 #include "operator/cluster/state/final_backup_state.h"
+#include "operator/cluster/state/storage_class.h"
 
 static void *find(const struct informer *informer, const char *ns, const char *name)
 {
@@ -420,6 +421,34 @@ static void gather_refusal(const struct cluster_memory *memory, struct cluster_s
     }
 }
 
+/* ---- the cluster that a new one is made of ---- */
+
+static const struct custom_object *find_cluster(const struct cluster_sources *sources, const char *key)
+{
+    return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
+}
+
+/* Of "NAMESPACE/CLUSTER/binlogs/HISTORY" the first two are its key in the store. */
+static void gather_restore_source(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    const struct cluster_restore *restore = &snapshot->last.restore;
+    struct archive_origin *ret = &snapshot->restore_source;
+    const char *name = strchr(restore->binlogs, '/'), *end = name ? strchr(name + 1, '/') : NULL;
+    const char *history = strrchr(restore->binlogs, '/');
+    if (restore->phase != RESTORE_PHASE_RESTORING || !end)
+        return;
+    _cleanup_(freep) char *key = xasprintf("%.*s", (int)(end - restore->binlogs), restore->binlogs);
+    const struct custom_object *source = find_cluster(sources, key);
+    if (!source || source->object.deleting || str_eq(source->uid, snapshot->uid))
+        return;
+    _cleanup_(json_decrefp) json_t *status = custom_object_status(source);
+    cluster_history_name(
+        source->uid, json_path_int(status, "restoreInPlace.taken", 0), ret->history, sizeof(ret->history));
+    ret->is_anew = !str_starts_with(history + 1, source->uid);
+    if (!str_eq(ret->history, history + 1))
+        snprintf(ret->cluster, sizeof(ret->cluster), "%s", key);
+}
+
 static void gather_world(
     const struct cluster_sources *sources, const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
@@ -427,6 +456,7 @@ static void gather_world(
     gather_children(sources, memory, snapshot);
     gather_roll(memory, snapshot);
     gather_final_backup(sources, snapshot);
+    gather_restore_source(sources, snapshot);
     gather_members(sources, key, snapshot);
     gather_agent_turn(sources, snapshot);
     if (!memory)
@@ -442,6 +472,7 @@ static void gather_world(
     snapshot->final.make_error = str_or_empty(memory->final_error);
     snapshot->namespace_ends = memory->namespace_ends;
     gather_refusal(memory, snapshot);
+    storage_class_note(snapshot, memory->storage_class.is_missing ? memory->storage_class.name : NULL);
     snapshot->template_change = memory->template_change;
     snapshot->template_from = memory->template_from;
 }
@@ -466,11 +497,6 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
     snapshot->before = snapshot->before_kept = NULL;
     snapshot->before_error = NULL;
     snapshot->final.make_error = "";
-}
-
-static const struct custom_object *find_cluster(const struct cluster_sources *sources, const char *key)
-{
-    return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
 }
 
 static const char *config_version(const struct cluster_sources *sources, const struct custom_object *object)

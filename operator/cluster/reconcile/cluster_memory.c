@@ -21,6 +21,7 @@ static void memory_free(void *entry)
     free(memory->apply_position);
     free(memory->final_error);
     free(memory->pod_question.refusal);
+    free(memory->storage_class.name);
     free(memory->template_change);
     roll_before_free(memory->before);
     free(memory->before_error);

@@ -59,6 +59,15 @@ struct pod_question_memory {
     bool stays;       /* that does not end when other pods do */
 };
 
+/* The StorageClass that a member's claim waits for (storage_class_question.h). Zero: none does. */
+struct storage_class_memory {
+    char *name;       /* owned; "": it has none, as there is no default one */
+    int64_t since_ms; /* monotonic; a claim was first seen to wait for it then */
+    int64_t asked_ms; /* monotonic, 0: never */
+    bool is_asked;    /* the answer is not there yet */
+    bool is_missing;  /* as the API server said */
+};
+
 struct cluster_memory {
     char *key;
     char *uid;
@@ -86,7 +95,8 @@ struct cluster_memory {
     char *awaited_position;
     int64_t apply_since_ms, apply_epoch; /* see cluster_snapshot.h; of that epoch */
     char *apply_position;
-    struct restore_lookup *restore; /* owned; NULL: nothing is being restored */
+    int64_t archive_since_ms, archive_epoch; /* likewise */
+    struct restore_lookup *restore;          /* owned; NULL: nothing is being restored */
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */
     int64_t conflict_since_ms, conflict_ms; /* monotonic, of label writes: the first and the last; 0: never */
@@ -97,6 +107,7 @@ struct cluster_memory {
     bool namespace_ends;                    /* namespace_end.h */
     int64_t namespace_asked_ms;             /* monotonic, 0: never */
     struct pod_question_memory pod_question;
+    struct storage_class_memory storage_class;
     char *template_change, *template_from; /* owned; see cluster_snapshot.h */
     struct roll_before *before;            /* owned; what is stored (roll_keeper.h); NULL: nothing, or not known */
     char before_of[17];                    /* status.roll.proven for which it was looked for; "" it was not */
@@ -107,7 +118,7 @@ struct cluster_memory {
 
 struct cluster_memories {
     struct hashmap by_key;
-    struct list_node questions; /* dry runs that have no answer yet (dry_run.h) */
+    struct list_node questions; /* dry runs that have no answer yet (api_question.h) */
 };
 
 void cluster_memories_init(struct cluster_memories *memories);

@@ -78,7 +78,8 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
     note_unheard(memory, snapshot, monotonic_ms);
-    if (primary && member_is_open(snapshot, primary))
+    bool is_hibernated = snapshot->scale.effective == 0; /* the time to come up begins with the waking */
+    if (is_hibernated || (primary && member_is_open(snapshot, primary)))
         memory->lost_since_ms = 0;
     else if (memory->lost_since_ms == 0)
         memory->lost_since_ms = snapshot->now_ms;
@@ -109,6 +110,17 @@ static void note_apply(
     str_replace(&memory->apply_position, primary->agent->gtid_executed);
 }
 
+static void note_archive(
+    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    int64_t epoch = snapshot->last.roles.epoch;
+    if (!intent->waits_to_archive)
+        memory->archive_since_ms = 0;
+    else if (memory->archive_since_ms == 0 || memory->archive_epoch != epoch)
+        memory->archive_since_ms = snapshot->now_ms;
+    memory->archive_epoch = epoch;
+}
+
 void cluster_notes_drain(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
 {
@@ -117,6 +129,7 @@ void cluster_notes_drain(
     else if (memory->drain_since_ms == 0)
         memory->drain_since_ms = snapshot->now_ms;
     note_apply(memory, snapshot, intent);
+    note_archive(memory, snapshot, intent);
 }
 
 bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -158,6 +171,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     bool applies = memory->apply_since_ms > 0 && memory->apply_epoch == snapshot->last.roles.epoch;
     snapshot->apply_since_ms = applies ? memory->apply_since_ms : 0;
     snapshot->apply_position = applies ? memory->apply_position : NULL;
+    snapshot->archive_since_ms = memory->archive_epoch == snapshot->last.roles.epoch ? memory->archive_since_ms : 0;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);

@@ -21,8 +21,8 @@
  * closed any more. */
 void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_snapshot *snapshot,
     const struct cluster_orders *orders, int64_t monotonic_ms);
-/* Since when a wish to move the primary waits for long transactions; since when for what its target applies, and what
- * the primary had executed then. */
+/* Since when a wish to move the primary waits for long transactions; since when for what the primary archives; since
+ * when for what its target applies, and what the primary had executed then. */
 void cluster_notes_drain(
     struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent);
 /* This intent is about to be written: when the epoch was raised, and under which one the primary is closed. */

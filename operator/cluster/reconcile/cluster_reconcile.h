@@ -30,7 +30,7 @@ struct cluster_controller {
     struct loop *loop;
     struct kube_client *client;
     struct cluster_controller_options options;
-    const struct kube_resource *cluster_resource, *backup_resource;
+    const struct kube_resource *cluster_resource, *backup_resource, *storage_class_resource;
     struct cluster_sources sources;
     struct agent_turns turns;
     struct plan_targets targets;

@@ -12,6 +12,7 @@
 #include "operator/cluster/reconcile/pod_question.h"
 #include "operator/cluster/reconcile/restore_tend.h"
 #include "operator/cluster/reconcile/roll_keeper.h"
+#include "operator/cluster/reconcile/storage_class_question.h"
 #include "operator/cluster/reconcile/template_question.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/state/binlog_claims.h"
@@ -88,12 +89,10 @@ static void send_mycnf(struct cluster_reconcile *reconcile)
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     if (!cluster_may_give_mycnf(snapshot, &reconcile->decision))
         return;
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member_takes_up_mycnf(snapshot, member) && member_runs(member))
-            agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->context.key, member->name,
-                snapshot->mycnf_hash, snapshot->mycnf);
-    }
+    const struct cluster_member *member = cluster_next_for_mycnf(snapshot);
+    if (member)
+        agent_fleet_mycnf(reconcile->controller->sources.fleet, reconcile->context.key, member->name,
+            snapshot->mycnf_hash, snapshot->mycnf);
 }
 
 /* Positions move without an event: while somebody waits for others to have more, it is looked at again. */
@@ -162,16 +161,18 @@ static void ask_api_server(struct cluster_reconcile *reconcile)
     struct cluster_controller *controller = reconcile->controller;
     struct cluster_memory *memory = cluster_reconcile_memory(reconcile);
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
-    const struct dry_run_asker asker = {
+    const struct api_asker asker = {
         .client = controller->client,
         .pods = controller->targets.kinds[PLAN_POD].resource,
         .claims = controller->targets.kinds[PLAN_VOLUME_CLAIM].resource,
         .config_maps = controller->targets.kinds[PLAN_CONFIG_MAP].resource,
+        .storage_classes = controller->storage_class_resource,
         .memories = &controller->memories,
         .changed = cluster_controller_wake,
         .arg = controller,
     };
     reconcile_again_in(&reconcile->context, namespace_ask(&asker, memory, snapshot));
+    reconcile_again_in(&reconcile->context, storage_class_ask(&asker, memory, snapshot));
     if (reconcile->decision.asks_template)
         reconcile_again_in(&reconcile->context, template_ask(&asker, memory, snapshot));
     const struct roll_keeper keeper = {.client = controller->client,

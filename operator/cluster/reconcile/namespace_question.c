@@ -9,7 +9,7 @@
 
 /* That every answer of a write tells (cluster_memory_note_write). */
 static bool take_answer(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err)
+    const struct api_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err)
 {
     UNUSED(asker);
     UNUSED(about);
@@ -18,7 +18,7 @@ static bool take_answer(
 }
 
 int64_t namespace_ask(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+    const struct api_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     int64_t now_ms = clock_monotonic_ms();
     if (!namespace_end_is_suspected(snapshot))
@@ -28,7 +28,7 @@ int64_t namespace_ask(
         return rest_ms;
     memory->namespace_asked_ms = now_ms;
     _cleanup_(json_decrefp) json_t *object = kube_namespace_probe(snapshot->ns);
-    const struct dry_run_question question = {.resource = asker->config_maps, .object = object, .answer = take_answer};
-    dry_run_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
+    const struct api_question question = {.resource = asker->config_maps, .object = object, .answer = take_answer};
+    api_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
     return NAMESPACE_ASK_RETRY_MS;
 }

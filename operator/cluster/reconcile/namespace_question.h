@@ -6,13 +6,13 @@
 #ifndef KM_NAMESPACE_QUESTION_H
 #define KM_NAMESPACE_QUESTION_H
 
-#include "operator/cluster/reconcile/dry_run.h"
+#include "operator/cluster/reconcile/api_question.h"
 
 /* Between two questions, while no pod stays and the answer was another one. */
 #define NAMESPACE_ASK_RETRY_MS 2000
 
 /* Asks if it is due. Returns in how many milliseconds to come again, 0: there is no need to. */
 int64_t namespace_ask(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
+    const struct api_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
 
 #endif

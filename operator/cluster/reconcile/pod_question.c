@@ -27,10 +27,10 @@ static void about_free(void *arg)
 }
 
 static bool take_answer(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err);
+    const struct api_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err);
 
 /* pod: NULL, it is the object itself. */
-static void ask(const struct dry_run_asker *asker, const struct about *of, const struct kube_resource *resource,
+static void ask(const struct api_asker *asker, const struct about *of, const struct kube_resource *resource,
     const json_t *object, const json_t *pod)
 {
     struct about *about = xnew(struct about);
@@ -39,15 +39,15 @@ static void ask(const struct dry_run_asker *asker, const struct about *of, const
         .name = xstrdup(of->name),
         .uid = xstrdup(of->uid),
         .pod = json_incref((json_t *)(uintptr_t)pod)};
-    const struct dry_run_question question = {
+    const struct api_question question = {
         .resource = resource, .object = object, .answer = take_answer, .about = about, .free_about = about_free};
-    dry_run_ask(asker, of->ns, of->name, of->uid, &question);
+    api_ask(asker, of->ns, of->name, of->uid, &question);
 }
 
 /* An answer that tells nothing, as of a server that is overloaded, leaves what was known. One that is not about the
  * claim (our rights, a webhook that takes no part in dry runs) says nothing against the pod. */
 static bool take_answer(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err)
+    const struct api_asker *asker, struct cluster_memory *memory, const void *arg, const struct error *err)
 {
     const struct about *about = arg;
     struct pod_question_memory *known = &memory->pod_question;
@@ -86,8 +86,7 @@ int64_t pod_question_due_ms(struct pod_question_memory *question, const struct c
     return MAX_OF(0, due_ms - now_ms);
 }
 
-int64_t pod_ask(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+int64_t pod_ask(const struct api_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     int64_t now_ms = clock_monotonic_ms();
     struct pod_question_memory *known = &memory->pod_question;

@@ -23,7 +23,7 @@ enum template_verdict template_verdict_of(const struct error *err)
 }
 
 static bool take_answer(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err)
+    const struct api_asker *asker, struct cluster_memory *memory, const void *about, const struct error *err)
 {
     struct template_answer answer = {.verdict = template_verdict_of(err)};
     UNUSED(asker);
@@ -56,7 +56,7 @@ static int64_t rest_ms(const struct cluster_memory *memory, const char *hash)
 }
 
 int64_t template_ask(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
+    const struct api_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
 {
     char hash[17];
     if (!may_ask(snapshot))
@@ -71,11 +71,11 @@ int64_t template_ask(
         memcpy(memory->template_answer.hash, hash, sizeof(hash));
     }
     _cleanup_(json_decrefp) json_t *pod = desired_trial_pod(snapshot);
-    const struct dry_run_question question = {.resource = asker->pods,
+    const struct api_question question = {.resource = asker->pods,
         .object = pod,
         .answer = take_answer,
         .about = xmemdup(hash, sizeof(hash)),
         .free_about = free};
-    dry_run_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
+    api_ask(asker, snapshot->ns, snapshot->name, snapshot->uid, &question);
     return TEMPLATE_UNKNOWN_RETRY_MS;
 }

@@ -10,7 +10,7 @@
 #ifndef KM_TEMPLATE_QUESTION_H
 #define KM_TEMPLATE_QUESTION_H
 
-#include "operator/cluster/reconcile/dry_run.h"
+#include "operator/cluster/reconcile/api_question.h"
 
 /* A no may have come to an end: somebody made the class, or lifted the limit. */
 #define TEMPLATE_REFUSED_RETRY_MS 15000
@@ -19,7 +19,7 @@
 
 /* Asks if it is due. Returns in how many milliseconds to come again, 0: there is no need to. */
 int64_t template_ask(
-    const struct dry_run_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
+    const struct api_asker *asker, struct cluster_memory *memory, const struct cluster_snapshot *snapshot);
 
 /* Pure. What an answer to the dry run says of the template. */
 enum template_verdict template_verdict_of(const struct error *err);

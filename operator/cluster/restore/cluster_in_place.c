@@ -4,10 +4,15 @@
 #include "operator/cluster/restore/cluster_in_place.h"
 
 #include "common/json.h"
+#include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/restore/in_place_check.h"
+#include "operator/cluster/restore/in_place_past.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/state/member_view.h"
+
+#define ARCHIVE_AGAIN_MS 1000
+#define AWAITS_ARCHIVE "waits until binary logs are archived up to there"
 
 /* ---- where it stands ---- */
 
@@ -134,13 +139,21 @@ static void await_store(
     }
 }
 
+static void await_archive(struct cluster_intent *intent)
+{
+    cluster_intent_say(intent, "restore in place; " AWAITS_ARCHIVE);
+    intent->again_ms = intent->again_ms > 0 ? MIN_OF(intent->again_ms, ARCHIVE_AGAIN_MS) : ARCHIVE_AGAIN_MS;
+}
+
 static void judge_backup(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct restore_answer *answer, struct cluster_intent *intent)
 {
     char why[512];
-    enum restore_reason reason = in_place_check(answer, primary->agent, why, sizeof(why));
+    enum restore_reason reason = in_place_check(snapshot, answer, primary->agent, why, sizeof(why));
     if (reason)
         fail(intent, restore_reason_name(reason), "%s", why);
+    else if (in_place_awaits_archive(snapshot, answer, primary->agent))
+        await_archive(intent);
     else if (find_silent(snapshot))
         cluster_intent_say(intent, "restore in place; waits to hear from %s", find_silent(snapshot)->name);
     else if (has_foreign_before(snapshot, primary))
@@ -196,22 +209,10 @@ static void consider_wish(const struct cluster_snapshot *snapshot, struct cluste
             intent->in_place_step = IN_PLACE_STEP_FORGET;
     } else if (!str_eq(wish->text, last->wish) && wish->document && may_begin(snapshot) && !store_is_left(snapshot))
         intent->in_place_step = IN_PLACE_STEP_BEGIN;
-}
-
-/* By its own word there is nothing left to be afraid of: no data, or data that it will not keep. Or there is neither
- * pod nor volume. */
-static uint64_t still_stale(const struct cluster_snapshot *snapshot)
-{
-    uint64_t stale = last_of(snapshot)->stale;
-    for (int ordinal = 0; ordinal < CLUSTER_ACKNOWLEDGERS_MAX && stale; ordinal++) {
-        const struct cluster_member *member = ordinal < snapshot->member_count ? &snapshot->members[ordinal] : NULL;
-        bool is_gone = !member || (!member->pod && !member->claim && !member_is_wanted(snapshot, member));
-        bool is_safe =
-            member && (member_is_empty(member) || (member_is_seeding(member) && member_data_is_stale(member)));
-        if (is_gone || is_safe)
-            stale &= ~(UINT64_C(1) << ordinal);
-    }
-    return stale;
+    else if (str_eq(wish->text, last->wish) && cluster_in_place_refusal(last) != IN_PLACE_REFUSAL_NONE)
+        cluster_intent_say(intent,
+            "nothing: the restore in place that annotation " ANNOTATION_RESTORE_IN_PLACE
+            " wishes may be older than the data; take it away, and set it again if it is still wished");
 }
 
 void in_place_consider(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
@@ -219,8 +220,10 @@ void in_place_consider(const struct cluster_snapshot *snapshot, struct cluster_i
     const struct cluster_in_place *last = last_of(snapshot);
     bool is_busy =
         cluster_transition_is_set(&intent->roles.transition) || intent->roles.epoch != snapshot->last.roles.epoch;
-    intent->stale = still_stale(snapshot);
-    if (is_busy)
+    intent->stale = in_place_still_stale(snapshot);
+    if (in_place_is_outdated(snapshot))
+        in_place_leave_out_stale(snapshot, intent);
+    if (is_busy || failover_status_is_old(snapshot))
         return;
     if (last->phase == IN_PLACE_PHASE_RESOLVING)
         resolve(snapshot, intent);
@@ -307,7 +310,7 @@ static bool is_taken(const struct cluster_snapshot *snapshot, const struct clust
 void in_place_intend(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
     const struct cluster_member *member = restoring(snapshot);
-    intent->stale = still_stale(snapshot);
+    intent->stale = in_place_still_stale(snapshot);
     if (last_of(snapshot)->phase == IN_PLACE_PHASE_RESTORING)
         await_restored(snapshot, member, intent);
     else if (is_taken(snapshot, member) && member_is_open(snapshot, member))
@@ -327,9 +330,11 @@ static void take_source(const struct cluster_snapshot *snapshot, enum restore_ph
     next->source.phase = phase;
 }
 
+/* All servers are heard by now, which they were not when it was begun: no data must pass for that of this restore. */
 static void take_found(const struct cluster_snapshot *snapshot, struct cluster_in_place *next)
 {
     take_source(snapshot, RESTORE_PHASE_RESTORING, next);
+    next->number = MAX_OF(next->number, in_place_heard_number(snapshot) + 1);
     next->phase = IN_PLACE_PHASE_RESTORING;
     snprintf(next->member, sizeof(next->member), "%s", snapshot->last.roles.current_primary);
 }
@@ -338,7 +343,7 @@ static void begin(const struct cluster_snapshot *snapshot, struct cluster_in_pla
 {
     cluster_restore_begin(&next->source, snapshot->in_place_wish.spec.document, snapshot->now_ms);
     next->phase = IN_PLACE_PHASE_RESOLVING;
-    next->number++;
+    next->number = MAX_OF(next->number, in_place_heard_number(snapshot)) + 1;
     next->member[0] = '\0';
     next->start_ms = snapshot->now_ms;
     next->completion_ms = 0;
@@ -352,6 +357,25 @@ static void end_as(const struct cluster_snapshot *snapshot, enum in_place_phase 
     next->completion_ms = snapshot->now_ms;
     memcpy(next->reason, intent->in_place_reason, sizeof(next->reason));
     memcpy(next->message, intent->in_place_message, sizeof(next->message));
+}
+
+/* Both are found out by what members say: whether it had been taken, and that no later one gets the same number. */
+static void end_refused(
+    const struct cluster_snapshot *snapshot, const struct cluster_intent *intent, struct cluster_in_place *next)
+{
+    int64_t heard = in_place_heard_number(snapshot);
+    if (cluster_in_place_is_over(next)) {
+        cluster_restore_release(&next->source);
+        next->source = (struct cluster_restore){.from = NULL};
+        next->member[0] = '\0';
+        next->start_ms = snapshot->now_ms;
+    } else if (heard >= next->number)
+        next->taken = MAX_OF(next->taken, heard);
+    next->number = MAX_OF(next->number, heard);
+    next->taken_epoch = in_place_taken_epoch(snapshot);
+    if (!str_empty(snapshot->in_place_wish.text))
+        snprintf(next->wish, sizeof(next->wish), "%s", snapshot->in_place_wish.text);
+    end_as(snapshot, IN_PLACE_PHASE_FAILED, intent, next);
 }
 
 void in_place_apply(
@@ -379,12 +403,16 @@ void in_place_apply(
     case IN_PLACE_STEP_TAKE:
         next->phase = IN_PLACE_PHASE_TAKING;
         next->taken = next->number;
+        next->taken_epoch = intent->roles.epoch;
         break;
     case IN_PLACE_STEP_RESEED:
         next->phase = IN_PLACE_PHASE_RESEEDING;
         break;
     case IN_PLACE_STEP_COMPLETE:
         end_as(snapshot, IN_PLACE_PHASE_COMPLETED, intent, next);
+        break;
+    case IN_PLACE_STEP_REFUSE:
+        end_refused(snapshot, intent, next);
         break;
     default:
         end_as(snapshot, IN_PLACE_PHASE_FAILED, intent, next);
@@ -431,7 +459,8 @@ static bool may_drop_before(const struct cluster_snapshot *snapshot, const struc
 {
     const struct cluster_in_place *last = last_of(snapshot);
     return member->agent->has_before && last->taken > 0 &&
-        (cluster_in_place_is_over(last) || last->phase == IN_PLACE_PHASE_RESOLVING);
+        (cluster_in_place_is_over(last) || last->phase == IN_PLACE_PHASE_RESOLVING) &&
+        (!in_place_is_outdated(snapshot) || is_whole(snapshot));
 }
 
 enum in_place_order in_place_order(
@@ -443,6 +472,11 @@ enum in_place_order in_place_order(
     if (!in_place_is_stale(snapshot, member))
         return IN_PLACE_ORDER_USUAL;
     order->nobody_stays |= !member_is_seeding(member);
+    if (in_place_is_outdated(snapshot) && !member_runs(member) && !member_data_is_stale(member)) {
+        /* Its server tells of which time its data is; until then it is nothing, and keeps that. */
+        order->seed = member_is_seeding(member) ? AGENT_SEED_KEEP : AGENT_SEED_NONE;
+        return IN_PLACE_ORDER_GIVEN;
+    }
     order->mark = member_is_wanted(snapshot, member) ? AGENT_MARK_RESEED : AGENT_MARK_LEFT;
     return IN_PLACE_ORDER_GIVEN;
 }
@@ -452,8 +486,9 @@ enum in_place_order in_place_order(
 const struct cluster_member *in_place_leaver(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *member = restoring(snapshot);
-    if (!in_place_holds(snapshot) || !member || !member->pod || member->pod->object.deleting ||
-        !member_speaks(member) || member_is_seeding(member) || has_restored_data(snapshot, member))
+    if (!in_place_holds(snapshot) || failover_status_is_old(snapshot) || !member || !member->pod ||
+        member->pod->object.deleting || !member_speaks(member) || member_is_seeding(member) ||
+        has_restored_data(snapshot, member))
         return NULL;
     return member->agent->epoch == (uint64_t)snapshot->last.roles.epoch && !member->agent->writable ? member : NULL;
 }
@@ -477,10 +512,20 @@ static void report_store(
     say(in_place, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "%s; %s", who_serves, message);
 }
 
+static bool archive_is_awaited(const struct cluster_snapshot *snapshot)
+{
+    const struct restore_answer *answer = answer_of(snapshot);
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return answer && answer->finding == RESTORE_FINDING_BACKUP && primary && member_speaks(primary) &&
+        in_place_awaits_archive(snapshot, answer, primary->agent);
+}
+
 static void report_resolving(const struct cluster_snapshot *snapshot, struct cluster_in_place *in_place)
 {
     in_place->reason[0] = in_place->message[0] = '\0';
-    if (store_is_missed(snapshot))
+    if (archive_is_awaited(snapshot))
+        say(in_place, restore_reason_name(RESTORE_REASON_TARGET_NOT_COVERED), "the cluster serves; " AWAITS_ARCHIVE);
+    else if (store_is_missed(snapshot))
         report_store(snapshot, "the cluster serves", in_place);
 }
 

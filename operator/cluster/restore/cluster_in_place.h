@@ -15,6 +15,7 @@
  * serves. From 3 on there is no way back.
  * Who is stale stands in the status with 3: such a member never serves, follows, or keeps its data, whenever it comes
  * back. No failover, switchover or roll happens in 2 and 3, and none while a pod of a wanted member is stale.
+ * A status that is older than the members ends it (in_place_past.h).
  * A wish is carried out once: another value is another wish; taking it away makes room for the same one again.
  */
 #ifndef KM_CLUSTER_IN_PLACE_H

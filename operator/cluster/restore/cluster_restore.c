@@ -102,6 +102,45 @@ static void end_with(const struct cluster_snapshot *snapshot, enum restore_phase
     restore->reason[0] = restore->message[0] = '\0';
 }
 
+static void phase_message(const struct cluster_restore *restore, struct strbuf *out)
+{
+    switch (restore->phase) {
+    case RESTORE_PHASE_COMPLETED:
+        strbuf_adds(out, "the cluster was made of the backup");
+        cluster_restore_point_text(restore, out);
+        break;
+    case RESTORE_PHASE_EMPTY:
+        strbuf_adds(out, "nothing was stored, and the cluster began with an empty database");
+        break;
+    case RESTORE_PHASE_SKIPPED:
+        strbuf_adds(out, "the volumes held data, which was kept; nothing was restored");
+        break;
+    case RESTORE_PHASE_RESTORING:
+        strbuf_adds(out, "the first member is making a database of the backup");
+        cluster_restore_point_text(restore, out);
+        break;
+    default:
+        strbuf_adds(out, "finding out which backup it is");
+    }
+}
+
+/* That stays in the status: what becomes of the other cluster later says nothing of this one's data. */
+static void say_made(const struct cluster_snapshot *snapshot, struct cluster_restore *restore)
+{
+    const struct archive_origin *source = &snapshot->restore_source;
+    struct strbuf text;
+    if (str_empty(source->cluster))
+        return;
+    strbuf_init(&text, sizeof(restore->message) - 1);
+    phase_message(restore, &text);
+    strbuf_addf(&text,
+        "; cluster %s was %s since: what it has committed since is in another archive (%s), which needs a backup of "
+        "its own",
+        source->cluster, source->is_anew ? "deleted and made anew" : "restored in place", source->history);
+    snprintf(restore->message, sizeof(restore->message), "%s", str_or_empty(text.buf));
+    strbuf_release(&text);
+}
+
 void restore_take_step(const struct cluster_snapshot *snapshot, enum restore_step step, struct cluster_restore *restore)
 {
     switch (step) {
@@ -119,6 +158,7 @@ void restore_take_step(const struct cluster_snapshot *snapshot, enum restore_ste
         break;
     case RESTORE_STEP_COMPLETE:
         end_with(snapshot, RESTORE_PHASE_COMPLETED, restore);
+        say_made(snapshot, restore);
         break;
     case RESTORE_STEP_DROP:
         cluster_restore_release(restore);
@@ -212,28 +252,6 @@ static void report_store(const struct cluster_snapshot *snapshot, struct cluster
         return;
     restore_store_say_waits(snapshot, message, sizeof(message));
     say(restore, restore_reason_name(RESTORE_REASON_STORE_UNAVAILABLE), "%s", message);
-}
-
-static void phase_message(const struct cluster_restore *restore, struct strbuf *out)
-{
-    switch (restore->phase) {
-    case RESTORE_PHASE_COMPLETED:
-        strbuf_adds(out, "the cluster was made of the backup");
-        cluster_restore_point_text(restore, out);
-        break;
-    case RESTORE_PHASE_EMPTY:
-        strbuf_adds(out, "nothing was stored, and the cluster began with an empty database");
-        break;
-    case RESTORE_PHASE_SKIPPED:
-        strbuf_adds(out, "the volumes held data, which was kept; nothing was restored");
-        break;
-    case RESTORE_PHASE_RESTORING:
-        strbuf_adds(out, "the first member is making a database of the backup");
-        cluster_restore_point_text(restore, out);
-        break;
-    default:
-        strbuf_adds(out, "finding out which backup it is");
-    }
 }
 
 void restore_report(const struct cluster_snapshot *snapshot, struct cluster_status *status)

@@ -31,6 +31,7 @@ struct restore_answer {
     /* BACKUP, as far as the MysqlBackup tells; "" and 0 else. */
     char server_version[64], flavour[16];
     uint64_t data_bytes;
+    int64_t begun_ms; /* wall clock */
 };
 void restore_answer_release(struct restore_answer *answer);
 

@@ -173,6 +173,7 @@ static void take_backup(struct restore_lookup *lookup, const json_t *object)
         memcpy(lookup->answer.server_version, status.server_version, sizeof(status.server_version));
         memcpy(lookup->answer.flavour, status.flavour, sizeof(status.flavour));
         lookup->answer.data_bytes = status.data_bytes;
+        lookup->answer.begun_ms = status.start_ms;
         if (take_point(lookup, lookup->ns, json_path_str(object, "spec.cluster", ""), backup_status_history(&status)))
             conclude(lookup, RESTORE_FINDING_BACKUP);
     }

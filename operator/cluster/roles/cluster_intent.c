@@ -14,7 +14,9 @@
 #include "operator/cluster/failover/write_gap_times.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
+#include "operator/cluster/restore/in_place_past.h"
 #include "operator/cluster/roles/outage.h"
+#include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -56,6 +58,7 @@ static void choose_first(const struct cluster_snapshot *snapshot, struct cluster
     set_primary(intent, first->name);
     reigns_begin(first, intent->roles.epoch, cluster_take_position(snapshot, first->agent->gtid_executed), 0,
         &intent->roles.reigns);
+    in_place_refuse_old_wish(snapshot, intent);
 }
 
 /* ---- a switchover under way ---- */
@@ -255,6 +258,13 @@ static void tick_off_annotation(
             intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
 }
 
+/* What a wish waits for in turn has limits, which are not given anew when it waits for the next of them. */
+static void keep_patience(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    intent->waits_for_drain |= snapshot->drain_since_ms > 0;
+    intent->waits_to_archive |= snapshot->archive_since_ms > 0;
+}
+
 /* Transactions that are open for long are waited for while writes still go on. */
 static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_reason reason,
     const struct cluster_member *primary, struct cluster_intent *intent)
@@ -267,6 +277,7 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
         member_is_closed_for_room(snapshot, primary))
         return false;
     intent->waits_for_drain = true;
+    keep_patience(snapshot, intent);
     intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
     cluster_intent_say(intent, "%s %s (%s); waits up to %lld s for %u long transactions, the oldest: %s",
         reason == TRANSITION_FINAL_BACKUP ? "close" : "move the primary away from", primary->name,
@@ -303,11 +314,31 @@ static bool must_apply(const struct cluster_snapshot *snapshot, enum transition_
         (!lags && !lacks_wished_position(snapshot, primary, target)))
         return false;
     intent->waits_to_apply = true;
-    intent->waits_for_drain = snapshot->drain_since_ms > 0; /* its limit is not given anew */
+    keep_patience(snapshot, intent);
     intent->again_ms = 1000;
     cluster_intent_say(intent,
         "move the primary away from %s (%s); waits: %s has been applying what it received, for %lld s", primary->name,
         transition_reason_name(reason), target->name, (long long)(MAX_OF(waited_ms, 0) / 1000));
+    return true;
+}
+
+/* A gap in the archive is for good: no restore goes over it. Who leaves anyway, or takes no writes, does not wait; nor
+ * does anybody for ever, as the archive may never catch up. */
+static bool must_archive(const struct cluster_snapshot *snapshot, enum transition_reason reason,
+    const struct cluster_member *primary, const struct cluster_member *target, struct cluster_intent *intent)
+{
+    int64_t limit_ms = archive_reach_patience_ms(snapshot);
+    int64_t waited_ms = snapshot->archive_since_ms > 0 ? snapshot->now_ms - snapshot->archive_since_ms : 0;
+    if (reason == TRANSITION_POD_DELETED || member_is_closed_for_room(snapshot, primary) || waited_ms >= limit_ms ||
+        !archive_reach_is_awaited(snapshot, target))
+        return false;
+    intent->waits_to_archive = true;
+    keep_patience(snapshot, intent);
+    intent->again_ms = MIN_OF(limit_ms - waited_ms, 1000);
+    cluster_intent_say(intent,
+        "move the primary away from %s (%s); waits up to %lld s until %s has archived what the binary logs of %s lack, "
+        "which was copied",
+        primary->name, transition_reason_name(reason), (long long)(limit_ms / 1000), primary->name, target->name);
     return true;
 }
 
@@ -338,6 +369,7 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
         cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name,
             transition_reason_name(wish->reason), why);
     else if (!must_drain(snapshot, wish->reason, primary, intent) &&
+        !must_archive(snapshot, wish->reason, primary, target, intent) &&
         !must_apply(snapshot, wish->reason, primary, target, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);
 }
@@ -517,6 +549,7 @@ static bool has_lost_its_status(const struct cluster_snapshot *snapshot, struct 
     bool is_past = snapshot->seen_epoch > snapshot->last.roles.epoch;
     if ((!cluster_anybody_writes(snapshot) && !is_past) || !failover_from_later(snapshot, &found))
         return false;
+    in_place_refuse_old_wish(snapshot, &found);
     if (!waits_to_hear(snapshot, "find out who is primary, as the status does not say so", intent))
         *intent = found;
     return true;
@@ -552,17 +585,27 @@ static void reopen_reign(const struct cluster_snapshot *snapshot, struct cluster
     latest->floor_is_partial = latest->opened = true;
 }
 
+/* The target takes writes under a later epoch than that of the change, or was opened under that or a later one before
+ * its server was started anew. */
+static bool was_completed(const struct cluster_snapshot *snapshot, const struct cluster_transition *transition)
+{
+    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
+    if (!to || !member_speaks(to))
+        return false;
+    bool was_opened = !member_is_empty(to) && !member_data_is_stale(to) &&
+        to->agent->opened_epoch >= (uint64_t)transition->epoch && transition->epoch > 0;
+    return was_opened || (agent_takes_writes(to->agent) && to->agent->epoch > (uint64_t)transition->epoch);
+}
+
 /* How commits have waited since, the status does not know; and a change whose target has been opened later is over. */
 static void raise_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
 {
-    const struct cluster_transition *transition = &snapshot->last.roles.transition;
-    const struct cluster_member *to = cluster_member_named(snapshot, transition->to);
     intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;
-    if (in_place_holds(snapshot))
+    if (in_place_goes_on(snapshot))
         return;
     intent->roles.confirmed.semi_sync = false;
     reopen_reign(snapshot, intent);
-    if (!to || !member_speaks(to) || !agent_takes_writes(to->agent) || to->agent->epoch <= (uint64_t)transition->epoch)
+    if (!was_completed(snapshot, &snapshot->last.roles.transition))
         return;
     intent->roles.transition = (struct cluster_transition){.from = ""};
     reigns_in_force(snapshot, &intent->roles.reigns);
@@ -575,10 +618,13 @@ static void catch_up(const struct cluster_snapshot *snapshot, struct cluster_int
 {
     if (waits_to_hear(snapshot, "raise the epoch above that of the members", intent))
         return;
-    if (!in_place_holds(snapshot) && !cluster_anybody_writes(snapshot) && waits_for_volumes(snapshot, intent))
+    bool goes_on = in_place_goes_on(snapshot);
+    if (!goes_on && !cluster_anybody_writes(snapshot) && waits_for_volumes(snapshot, intent))
         return;
-    if (in_place_holds(snapshot) || !failover_from_later(snapshot, intent))
+    if (goes_on || !failover_from_later(snapshot, intent))
         raise_epoch(snapshot, intent);
+    if (!goes_on)
+        in_place_end_past(snapshot, intent);
 }
 
 /* None was ever open, and the one that was chosen has lost its volume since: others may hold what it held. */
@@ -611,6 +657,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     *ret = (struct cluster_intent){.roles = last->roles, .stale = last->in_place.stale};
     if (snapshot->scale.effective == 0) {
         hibernation_intend(snapshot, ret);
+        hear_all_before(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;
     }

@@ -436,11 +436,17 @@ static bool is_held_by_another(
     return false;
 }
 
+/* Asynchronous replication: what the primary has is all that counts. */
+static bool commits_wait_for_nobody(const struct cluster_snapshot *snapshot)
+{
+    return !snapshot->last.roles.semi_sync && snapshot->last.roles.acks == 0;
+}
+
 /* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
  * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
  * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during
- * the copy. Of several it is the one that holds least: what the others acknowledged stays on two volumes for longest.
- * NULL: there is none. */
+ * the copy. Of several it is the one that holds
+ * least: what the others acknowledged stays on two volumes for longest. NULL: there is none. */
 static const struct cluster_member *first_of_errant(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
@@ -451,7 +457,7 @@ static const struct cluster_member *first_of_errant(
             continue;
         if (!is_errant_beside(snapshot, primary, member))
             return NULL;
-        bool spare = reigns_is_beside(snapshot, member) ||
+        bool spare = commits_wait_for_nobody(snapshot) || reigns_is_beside(snapshot, member) ||
             (reigns_is_left_behind(snapshot, primary, member) && is_held_by_another(snapshot, primary, member));
         if (spare && (!first || holds_less(member, first)))
             first = member;
@@ -489,6 +495,22 @@ static bool is_divergence(uint32_t number)
     return false;
 }
 
+/* Where no replica follows they are copied one by one: the primary's volume may be lost during a copy. */
+static bool is_first_of_diverged(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other == primary || other == member || !member_is_wanted(snapshot, other))
+            continue;
+        bool comes_first = other->ordinal < member->ordinal && member_runs(other) &&
+            is_divergence(other->agent->replication.applier_errno);
+        if (comes_first || member_is_seeding(other))
+            return false;
+    }
+    return true;
+}
+
 /* What its source sent cannot be applied to what it has: no later attempt will mend that. A person who is quicker may.
  * *ret_rest_ms: how long that is given. */
 static bool has_diverged(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
@@ -503,7 +525,8 @@ static bool has_diverged(const struct cluster_snapshot *snapshot, const struct c
     *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->replication.stopped_ms, 0);
     return member->agent->epoch == (uint64_t)snapshot->last.roles.epoch &&
         str_eq(member->agent->replication.source_host, host) && member_is_open(snapshot, primary) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2);
+        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
+            (commits_wait_for_nobody(snapshot) && is_first_of_diverged(snapshot, primary, member)));
 }
 
 static void order_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
@@ -524,12 +547,20 @@ static void order_reseed(const struct cluster_snapshot *snapshot, const struct c
     }
 }
 
+/* Another one than the status' primary may have been it last, and nobody has found out who. */
+static bool asks_for_last_primary(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    bool is_asking = transition->failover && transition->reason == TRANSITION_STATUS_OUTDATED;
+    return failover_status_is_old(snapshot) || (is_asking && str_empty(transition->to));
+}
+
 /* While no primary is open it may hold the only copy of a commit, and a failover asks it. Before one of this cluster
- * ever was, it may hold all there is. */
+ * ever was, or where the status is of the past, it may hold all there is. */
 static bool must_stay(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!snapshot->last.roles.initialized && !in_place_holds(snapshot))
+    if (!in_place_holds(snapshot) && (!snapshot->last.roles.initialized || asks_for_last_primary(snapshot)))
         return member_may_hold_data(member);
     if ((primary && member_is_open(snapshot, primary)) || in_place_holds(snapshot))
         return false;
@@ -550,7 +581,9 @@ static bool is_nothing_by_wish(const struct cluster_snapshot *snapshot, const st
  * before that, is another process: what it is told tells nobody to open. */
 static bool waits_for_start(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
 {
-    bool starts = primary->pod && primary->pod->initialized && !member_runs(primary);
+    bool is_initialized = (primary->pod && primary->pod->initialized) || /* the pod may be known late */
+        (member_speaks(primary) && !member_is_seeding(primary));
+    bool starts = is_initialized && !member_runs(primary);
     return starts && snapshot->last.roles.initialized && cluster_confirmed_acks(snapshot) > 0;
 }
 

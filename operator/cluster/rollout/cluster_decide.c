@@ -56,6 +56,23 @@ bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struc
         set->observed_generation >= set->object.generation;
 }
 
+const struct cluster_member *cluster_next_for_mycnf(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *next = NULL, *primary = cluster_primary(snapshot);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        bool has_it = member_speaks(member) && member_is_wanted(snapshot, member) &&
+            str_eq(member->agent->mycnf_hash, snapshot->mycnf_hash);
+        bool is_down = !member_runs(member) && !member_is_seeding(member) && !member_is_to_stop(snapshot, member) &&
+            !member_is_stopped(member);
+        if (has_it && is_down)
+            return NULL;
+        if (member_takes_up_mycnf(snapshot, member) && member_runs(member) && (!next || next == primary))
+            next = member;
+    }
+    return next;
+}
+
 /* A cluster is made in order. Later its StatefulSet and pods need of the children before them what they are made with,
  * and are looked after also while the rest is refused. */
 static bool lets_pass(const struct cluster_snapshot *snapshot, enum cluster_child child)

@@ -77,6 +77,10 @@ bool cluster_child_is_as_wanted(
 /* The members may take up the snapshot's my.cnf now: it is the one that was decided on, and who starts anew finds it,
  * too. */
 bool cluster_may_give_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision);
+/* Who takes it up next: one member after the other, replicas first, so that a value that a server cannot live with ends
+ * a replica and not the primary. NULL: nobody, or the server of one that has it does not run
+ * (again) yet. One that was stopped on purpose holds nobody up. */
+const struct cluster_member *cluster_next_for_mycnf(const struct cluster_snapshot *snapshot);
 
 /* Whose pod goes next because its volume is marked: the mark makes the next `init` ask for a copy. One at a time, and
  * never without a primary; NULL: nobody's. */

@@ -5,6 +5,7 @@
 
 #include "common/agent_api.h"
 #include "operator/api/condition_reason.h"
+#include "operator/api/pod_answer.h"
 #include "operator/api/pod_reason.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
@@ -228,10 +229,40 @@ static void drop_check_pod(const struct cluster_snapshot *snapshot, struct clust
         plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, pod->name, pod->uid, NULL);
 }
 
+/* Of a container that we make; NULL: its resources are ours, or somebody's podTemplate has it. */
+static const char *resources_field(const char *container)
+{
+    if (str_eq(container, CONTAINER_AGENT))
+        return "agentResources";
+    return str_eq(container, CONTAINER_MYSQL) || str_eq(container, CONTAINER_INIT) ? "resources" : NULL;
+}
+
+static bool share_resources(const char *container, const char *other)
+{
+    return str_eq(resources_field(container), resources_field(other));
+}
+
+/* Which field of the user's is to blame: as a rule there is no podTemplate, and resources are what a quota or a
+ * LimitRange is about. */
+static void blame_template(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    char field[CONFIG_FIELD_SIZE] = "podTemplate";
+    const char *message = snapshot->template_answer.message, *container = NULL;
+    _cleanup_(json_decrefp) json_t *pod = str_empty(message) ? NULL : desired_trial_pod(snapshot);
+    if (pod)
+        container = pod_refusal_container(message, pod, share_resources);
+    const char *resources = container                 ? resources_field(container)
+        : pod && pod_refusal_is_of_resources(message) ? "resources"
+                                                      : NULL;
+    if (resources)
+        config_field_name(&snapshot->cluster, resources, field, sizeof(field));
+    snprintf(out, size, "%s: the API server refuses a pod of it%s%s%s: ", field, container ? " (container " : "",
+        str_or_empty(container), container ? ")" : "");
+}
+
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    static const char prefix[] = "podTemplate: the API server refuses a pod of it: ";
-    char runtime[17];
+    char runtime[17], prefix[CONFIG_FIELD_SIZE + 256];
     desired_runtime_hash(snapshot, runtime);
     const struct stateful_set_object *set = snapshot->stateful_set;
     const struct pod_object *pod = snapshot->check_pod;
@@ -250,6 +281,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     decision->gate = is_guarded ? GATE_CHECKING : GATE_OPEN;
     decision->asks_template = is_asked;
     decision->set_waits = set_waits(snapshot, verdict);
+    blame_template(snapshot, prefix, sizeof(prefix));
     if (is_guarded && is_refused(verdict, nobody))
         refuse(decision, REASON_TEMPLATE_REFUSED, prefix, snapshot->template_answer.message);
     else if (is_refused(verdict, nobody))

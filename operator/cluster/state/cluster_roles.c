@@ -32,3 +32,40 @@ int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot)
 {
     return MAX_OF(snapshot->last.roles.epoch, cluster_newest_heard_epoch(snapshot));
 }
+
+/* All who know a later epoch than this one receive from it, and hold no heartbeat of a later reign; and one of them
+ * knows the newest. */
+static bool is_followed_still(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    char host[AGENT_HOST_SIZE];
+    bool knows_newest = false;
+    cluster_member_host(snapshot, member, host);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (!member_speaks(other) || other->agent->epoch <= member->agent->epoch)
+            continue;
+        if (!str_eq(other->agent->replication.source_host, host) ||
+            other->agent->replication.applied_epoch > member->agent->epoch)
+            return false;
+        knows_newest |= (int64_t)other->agent->epoch == cluster_newest_epoch(snapshot);
+    }
+    return knows_newest;
+}
+
+bool cluster_writes_last(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    int64_t newest = cluster_newest_epoch(snapshot);
+    if (!member_speaks(member) || !agent_takes_writes(member->agent) || agent_is_closing(member->agent))
+        return false;
+    return (int64_t)member->agent->epoch >= newest || newest == snapshot->last.roles.epoch ||
+        is_followed_still(snapshot, member);
+}
+
+bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        if (cluster_writes_last(snapshot, &snapshot->members[i]))
+            return true;
+    }
+    return false;
+}

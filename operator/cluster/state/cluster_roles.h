@@ -90,6 +90,7 @@ enum in_place_step {
     IN_PLACE_STEP_RESEED,
     IN_PLACE_STEP_COMPLETE,
     IN_PLACE_STEP_FAIL,   /* intent->in_place_reason and _message say why */
+    IN_PLACE_STEP_REFUSE, /* likewise, and the wish that is there now counts as carried out (in_place_past.h) */
     IN_PLACE_STEP_FORGET, /* the annotation is gone: the same value is a wish again */
 };
 
@@ -103,9 +104,10 @@ struct cluster_intent {
     uint64_t stale; /* of status.restoreInPlace */
     /* For status.nextAction; "" nothing. */
     char next_action[512];
-    bool waits_for_drain; /* only long transactions hold a wish up: since when is remembered outside */
-    bool waits_to_apply;  /* only what the target has to apply holds a wish up: likewise */
-    int64_t again_ms;     /* look again then, 0: when something happens */
+    bool waits_for_drain;  /* only long transactions hold a wish up: since when is remembered outside */
+    bool waits_to_apply;   /* only what the target has to apply holds a wish up: likewise */
+    bool waits_to_archive; /* only what the primary has to archive: likewise */
+    int64_t again_ms;      /* look again then, 0: when something happens */
 };
 
 /* roll_waits: a roll wants the primary moved away. */
@@ -118,6 +120,12 @@ void KM_PRINTF(2, 3) cluster_intent_say(struct cluster_intent *intent, const cha
 int64_t cluster_newest_heard_epoch(const struct cluster_snapshot *snapshot);
 /* The largest one that anybody knows. */
 int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot);
+/* It speaks, takes writes, is not being closed, and nobody is known to have been opened since it was. Where members
+ * know a later epoch than the status does, the status is of the past, and each of these members must follow it still.
+ * Else a failover may have left it behind, which could not close it, as it stood still or was cut off. */
+bool cluster_writes_last(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* Somebody does. */
+bool cluster_anybody_writes(const struct cluster_snapshot *snapshot);
 
 /* Puts it into a copy of the last status of the snapshot that it is of. */
 void cluster_intent_apply(

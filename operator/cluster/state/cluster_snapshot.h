@@ -71,6 +71,7 @@ struct cluster_member {
     enum mycnf_verdict mycnf_preview; /* on whether it could take that up while it runs, before it is told to */
     const char *refused; /* what the API server says against its missing pod (pod_refusal.h); NULL or "": nothing */
     bool refusal_stays;  /* that does not end when other pods do */
+    bool class_missing;  /* the StorageClass that its claim waits for does not exist (storage_class.h) */
 };
 
 /* How many members the cluster has (cluster_scale.h). */
@@ -126,6 +127,14 @@ struct final_backup_facts {
     int64_t start_ms; /* of its last attempt, in whole seconds */
 };
 
+/* The cluster whose archived binary logs a new one is being made of, if it archives under another name now
+ * (cluster_history_name). */
+struct archive_origin {
+    char cluster[2 * DERIVED_NAME_SIZE]; /* "namespace/name"; "": it does not, or is not known */
+    char history[64];
+    bool is_anew; /* another object of that name; else it was restored in place */
+};
+
 struct roll_before; /* roll_before.h */
 
 /* agent_turn.h */
@@ -144,8 +153,9 @@ struct cluster_snapshot {
      * executed then, NULL: not noted. */
     int64_t apply_since_ms;
     const char *apply_position;
-    int64_t fenced_since_ms; /* since when the old primary of a switchover takes no writes, 0: it does */
-    int64_t lost_since_ms;   /* since when the primary is not open for writes, 0: it is */
+    int64_t archive_since_ms; /* since when it waits for what the primary has to archive, 0: it does not */
+    int64_t fenced_since_ms;  /* since when the old primary of a switchover takes no writes, 0: it does */
+    int64_t lost_since_ms;    /* since when the primary is not open for writes, 0: it is, or is hibernated */
     /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */
     int64_t held_ms;
     struct failover_times failover_times;
@@ -227,6 +237,7 @@ struct cluster_snapshot {
     const char *template_change, *template_from; /* NULL: not in our life */
     struct final_backup_facts final;
     const struct restore_answer *restore_answer; /* cluster_restore.h; NULL: none */
+    struct archive_origin restore_source;
     const char *
         restore_task_error; /* why the first primary could not be told yet how to restore; "" or NULL: it was, or nobody tried */
 };

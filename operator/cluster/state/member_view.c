@@ -30,9 +30,11 @@ bool member_speaks(const struct cluster_member *member)
     return member->agent && member->agent_connected;
 }
 
+/* One that is closed for want of room opens by itself when there is room; not if it has closed itself as well, as it
+ * heard nobody: another one may have been opened since. */
 bool agent_takes_writes(const struct agent_status *agent)
 {
-    return agent->writable || agent->closed_for_room;
+    return agent->writable || (agent->closed_for_room && !agent->isolated);
 }
 
 /* An agent of an earlier version does not tell under which epoch it was opened. */
@@ -40,16 +42,6 @@ bool agent_is_closing(const struct agent_status *agent)
 {
     return agent_takes_writes(agent) && agent->role != AGENT_ROLE_PRIMARY && agent->opened_epoch > 0 &&
         agent->epoch > agent->opened_epoch;
-}
-
-bool cluster_anybody_writes(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member_speaks(member) && agent_takes_writes(member->agent) && !agent_is_closing(member->agent))
-            return true;
-    }
-    return false;
 }
 
 bool member_has_volume(const struct cluster_member *member)

@@ -20,8 +20,6 @@ bool agent_takes_writes(const struct agent_status *agent);
 /* It takes writes, and has taken up another role under a later epoch than the one under which it was opened: it is
  * being closed. */
 bool agent_is_closing(const struct agent_status *agent);
-/* One that speaks takes writes, under whatever epoch, and is not being closed. */
-bool cluster_anybody_writes(const struct cluster_snapshot *snapshot);
 
 bool member_is_wanted(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 bool member_speaks(const struct cluster_member *member);

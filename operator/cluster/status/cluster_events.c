@@ -380,6 +380,7 @@ static void tell_of_in_place(
             point.buf);
         break;
     case IN_PLACE_STEP_FAIL:
+    case IN_PLACE_STEP_REFUSE:
         tell(bulletin, EVENT_WARNING, "RestoreInPlaceFailed", "the cluster keeps the data that it has: %s: %s",
             intent->in_place_reason, intent->in_place_message);
         break;

@@ -8,7 +8,6 @@
 #include "operator/api/archive_status.h"
 #include "operator/api/condition_reason.h"
 #include "operator/api/drill_status.h"
-#include "operator/api/pod_answer.h"
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
@@ -17,8 +16,10 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_next_action.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_left.h"
+#include "operator/cluster/status/cluster_report_parts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
@@ -31,23 +32,6 @@
 /* Renewal begins when a third of a leaf's life is left, so this little is left only if it failed for months. */
 #define CERTIFICATE_WARNING_MS (14LL * 24 * 60 * 60 * 1000)
 
-#define MEMBER_MESSAGE_SIZE sizeof(((struct cluster_instance *)NULL)->message)
-
-#define DATA_LOST                                                                                                        \
-    "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
-    "backup)"
-
-/* One report in the making. */
-struct report {
-    const struct cluster_snapshot *snapshot;
-    const struct cluster_decision *decision;
-    const struct cluster_outcome *outcome;
-    struct cluster_status *status;
-    int wanted; /* members that the spec asks for */
-    int ready;
-    bool complete; /* all children are as wanted */
-};
-
 /* Judged by the snapshot after the plan: what was just applied counts. */
 static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
 {
@@ -56,22 +40,6 @@ static bool children_are_as_wanted(const struct cluster_snapshot *snapshot, cons
             return false;
     }
     return true;
-}
-
-/* Copies what fits, and says where it is cut. Never half a UTF-8 character: it would not read back as it was written,
- * and the status would never be the same. */
-static void KM_PRINTF(3, 4) put_text(char *out, size_t size, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int len = vsnprintf(out, size, fmt, ap);
-    va_end(ap);
-    if (len < (int)size)
-        return;
-    size_t end = size - sizeof("...");
-    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
-        end--;
-    memcpy(out + end, "...", sizeof("..."));
 }
 
 /* ---- instances ---- */
@@ -105,13 +73,6 @@ static enum instance_phase instance_phase(const struct cluster_member *member)
     return pod->ready ? INSTANCE_PHASE_RUNNING : INSTANCE_PHASE_STARTING;
 }
 
-static void instance_message(const struct cluster_member *member, char *out, size_t size)
-{
-    char text[2 * KUBE_CONDITION_MESSAGE_MAX];
-    member_trouble_text(member, text, sizeof(text));
-    put_text(out, size, "%s", text);
-}
-
 /* After a restart of ours the streams to the agents take a moment: until a member has spoken, what was known of it
  * stays. */
 static void carry_over(const struct cluster_snapshot *snapshot, struct cluster_instance *instance)
@@ -138,7 +99,7 @@ static void report_instance(struct report *report, const struct cluster_member *
         return;
     instance->phase = instance_phase(member);
     instance->ready = cluster_member_is_ready(member);
-    instance_message(member, instance->message, sizeof(instance->message));
+    report_instance_message(member, instance->message, sizeof(instance->message));
     if (member->pod)
         snprintf(instance->node, sizeof(instance->node), "%s", member->pod->node_name);
     if (member->agent) {
@@ -149,22 +110,17 @@ static void report_instance(struct report *report, const struct cluster_member *
     cluster_report_replication(report->snapshot, member, instance);
 }
 
-static bool is_wanted(const struct report *report, const struct cluster_member *member)
-{
-    return member->ordinal < report->wanted;
-}
-
 static void report_instances(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (!is_wanted(report, member) && !member->pod)
+        if (!report_wants(report, member) && !member->pod)
             continue;
         report_instance(report, member);
-        report->ready += is_wanted(report, member) && cluster_member_is_ready(member);
-        report->status->updated_replicas += is_wanted(report, member) && member_has_newest_template(snapshot, member) &&
-            member_has_wanted_mycnf(snapshot, member);
+        report->ready += report_wants(report, member) && cluster_member_is_ready(member);
+        report->status->updated_replicas += report_wants(report, member) &&
+            member_has_newest_template(snapshot, member) && member_has_wanted_mycnf(snapshot, member);
     }
     report->status->ready_replicas = report->ready;
 }
@@ -193,7 +149,7 @@ static void report_adjusted(struct report *report)
         else if (report->decision->gate == GATE_OPEN && !in_force)
             words = "";
     }
-    put_text(report->status->mycnf_adjusted, sizeof(report->status->mycnf_adjusted), "%s", words);
+    report_put_text(report->status->mycnf_adjusted, sizeof(report->status->mycnf_adjusted), "%s", words);
 }
 
 /* ---- conditions ---- */
@@ -245,18 +201,6 @@ static const char *refused_object(const struct report *report)
     return report->outcome->error_kind == PLAN_POD && report->decision->gate == GATE_CHECKING ? "CheckPodRefused" : NULL;
 }
 
-/* What is the matter with claims, and with nothing else of the plan. */
-static bool is_of_claims(const struct cluster_outcome *outcome)
-{
-    return outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM;
-}
-
-/* Only somebody else can do something about it. */
-static bool growth_is_refused(const struct report *report)
-{
-    return is_of_claims(report->outcome) && cluster_volumes_are_refused(report->snapshot, report->outcome->error);
-}
-
 static void set_accepted(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -279,7 +223,7 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the check pod tries it");
-    else if (growth_is_refused(report))
+    else if (report_growth_is_refused(report))
         set(report, CONDITION_ACCEPTED, true, "Accepted",
             "the spec is good; not all of it is in force, StorageResized says why");
     else if (decision->set_waits)
@@ -293,7 +237,7 @@ static void set_accepted(struct report *report)
 static const struct cluster_member *find_leaving(const struct report *report)
 {
     for (int i = 0; i < report->snapshot->member_count; i++)
-        if (!is_wanted(report, &report->snapshot->members[i]) && report->snapshot->members[i].pod)
+        if (!report_wants(report, &report->snapshot->members[i]) && report->snapshot->members[i].pod)
             return &report->snapshot->members[i];
     return NULL;
 }
@@ -314,7 +258,7 @@ static const struct cluster_member *find_starting(const struct report *report)
         return worst;
     for (int i = 0; i < report->snapshot->member_count; i++) {
         const struct cluster_member *member = &report->snapshot->members[i];
-        if (is_wanted(report, member) && member_trouble_rank(member) != TROUBLE_NONE && !member_is_stuck(member) &&
+        if (report_wants(report, member) && member_trouble_rank(member) != TROUBLE_NONE && !member_is_stuck(member) &&
             (member->pod || !none_is_made))
             return member;
     }
@@ -327,7 +271,7 @@ static void set_progressing(struct report *report)
     const struct cluster_decision *decision = report->decision;
     const struct cluster_member *starting = find_starting(report);
     const struct cluster_member *leaving = find_leaving(report);
-    bool refused = growth_is_refused(report);
+    bool refused = report_growth_is_refused(report);
     char text[256] = "";
     if (snapshot->cluster.paused)
         set(report, CONDITION_PROGRESSING, false, "Paused", "spec.paused is true");
@@ -345,7 +289,7 @@ static void set_progressing(struct report *report)
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : reason_name(REASON_APPLYING), "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (cluster_data_is_lost(report->snapshot))
-        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_DATA_LOST), DATA_LOST);
+        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_DATA_LOST), REPORT_DATA_LOST);
     else if (starting)
         set(report, CONDITION_PROGRESSING, true, reason_name(REASON_STARTING), "%s is starting", starting->name);
     else if (leaving)
@@ -360,9 +304,9 @@ static void set_progressing(struct report *report)
 static void set_no_primary(struct report *report)
 {
     const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
-    char message[MEMBER_MESSAGE_SIZE] = "";
+    char message[REPORT_MESSAGE_SIZE] = "";
     if (worst && member_is_stuck(worst))
-        instance_message(worst, message, sizeof(message));
+        report_instance_message(worst, message, sizeof(message));
     set(report, CONDITION_AVAILABLE, false, reason_name(REASON_NO_PRIMARY), "no member is primary yet%s%s%s%s",
         *message ? "; " : "", *message ? worst->name : "", *message ? ": " : "", message);
 }
@@ -371,7 +315,7 @@ static void set_available(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_member *primary = cluster_primary(snapshot);
-    char message[MEMBER_MESSAGE_SIZE] = "";
+    char message[REPORT_MESSAGE_SIZE] = "";
     if (report->wanted == 0 && snapshot->usable)
         set(report, CONDITION_AVAILABLE, false, reason_name(REASON_HIBERNATED), "spec.replicas is 0; the data is kept");
     else if (primary && cluster_member_is_ready(primary))
@@ -380,36 +324,11 @@ static void set_available(struct report *report)
                 : copy_close_is_under_way(snapshot)      ? " reads; WritesBlocked says why it takes no writes"
                                                          : "");
     else if (primary) {
-        instance_message(primary, message, sizeof(message));
+        report_instance_message(primary, message, sizeof(message));
         set(report, CONDITION_AVAILABLE, false, reason_name(REASON_PRIMARY_NOT_READY), "%s is not ready%s%s",
             primary->name, *message ? ": " : "", message);
     } else
         set_no_primary(report);
-}
-
-/* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
- * (cluster_confirmed.h), or once the member follows another primary: what nobody else has would be errant. */
-static bool is_over(const struct report *report, const struct cluster_member *member, enum agent_problem_kind problem)
-{
-    if (problem != AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS)
-        return false;
-    return member == cluster_primary(report->snapshot) ? report->status->roles.confirmed.semi_sync
-                                                       : member_follows(report->snapshot, member);
-}
-
-/* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. */
-static const struct cluster_member *find_ailing(const struct report *report, const struct agent_problem **ret)
-{
-    for (int i = 0; i < report->snapshot->member_count; i++) {
-        const struct cluster_member *member = &report->snapshot->members[i];
-        int count = is_wanted(report, member) && member->agent ? member->agent->problem_count : 0;
-        for (int k = 0; k < count; k++) {
-            *ret = &member->agent->problems[k];
-            if (!is_over(report, member, (*ret)->kind))
-                return member;
-        }
-    }
-    return NULL;
 }
 
 static bool find_carried_problem(const struct report *report)
@@ -419,7 +338,7 @@ static bool find_carried_problem(const struct report *report)
         const struct cluster_member *member = cluster_member_named(report->snapshot, instance->name);
         unsigned kind = json_name_index(agent_problem_names, AGENT_PROBLEM_KIND_COUNT, instance->problem);
         if (instance->ready && !str_empty(instance->message) &&
-            !(member && is_over(report, member, (enum agent_problem_kind)kind)))
+            !(member && report_problem_is_over(report, member, (enum agent_problem_kind)kind)))
             return true;
     }
     return false;
@@ -429,14 +348,14 @@ static void set_healthy(struct report *report)
 {
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
     const struct agent_problem *problem = NULL;
-    const struct cluster_member *ailing = find_ailing(report, &problem);
+    const struct cluster_member *ailing = report_find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
-    char message[MEMBER_MESSAGE_SIZE] = "";
+    char message[REPORT_MESSAGE_SIZE] = "";
     if (!report->snapshot->usable && report->wanted == 0)
         set(report, CONDITION_HEALTHY, false, reason_name(REASON_NOT_ACCEPTED),
             "there is nothing until the spec is accepted");
     else if (unready) {
-        instance_message(unready, message, sizeof(message));
+        report_instance_message(unready, message, sizeof(message));
         const char *reason = member_trouble_reason(unready);
         set(report, CONDITION_HEALTHY, false, reason ? reason : reason_name(REASON_MEMBER_NOT_READY),
             "%d of %d members are ready; %s%s%s", report->ready, report->wanted, unready->name,
@@ -493,9 +412,9 @@ static void set_storage_resized(struct report *report)
 {
     const struct cluster_outcome *outcome = report->outcome;
     char text[256];
-    if (is_of_claims(outcome))
+    if (report_is_of_claims(outcome))
         set(report, CONDITION_STORAGE_RESIZED, false,
-            reason_name(growth_is_refused(report) ? REASON_REFUSED : REASON_RETRYING),
+            reason_name(report_growth_is_refused(report) ? REASON_REFUSED : REASON_RETRYING),
             CLUSTER_STORAGE_SIZE_FIELD ": %s", outcome->error->message);
     else if (cluster_volumes_growing(report->snapshot, text, sizeof(text)))
         set(report, CONDITION_STORAGE_RESIZED, false, reason_name(REASON_GROWING), "%s", text);
@@ -588,7 +507,7 @@ static void report_spec(struct report *report)
     }
     status->port = snapshot->cluster.paused && last->port ? last->port : snapshot->cluster.port;
     bool is_running = !snapshot->before && decision->gate == GATE_OPEN && !decision->rolling && report->complete &&
-        (!report->outcome->error || is_of_claims(report->outcome));
+        (!report->outcome->error || report_is_of_claims(report->outcome));
     status->config_spec = json_incref(is_running || !last->config_spec ? snapshot->config.document : last->config_spec);
     status->accepted_spec = snapshot->cluster.paused && last->accepted_spec
         ? mysql_cluster_roles_while_paused(&snapshot->cluster, snapshot->scale.effective, last->accepted_spec)
@@ -609,127 +528,6 @@ static void report_applied_hash(struct report *report)
         cluster_applied_hash(report->snapshot, report->decision->desired, report->status->applied_hash);
 }
 
-/* ---- the next action ---- */
-
-static bool has_pods(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        if (snapshot->members[i].pod)
-            return true;
-    }
-    return false;
-}
-
-/* A no of admission often says what is lacking, which need not be in the podTemplate. */
-static void say_how_to_pass(struct report *report, char *out, size_t size)
-{
-    const char *message = report->decision->gate_message;
-    char words[256];
-    const char *remedy = pod_refusal_remedy(message, report->snapshot->ns, "the cluster", words, sizeof(words));
-    put_text(out, size, "%s: %s", remedy == words ? remedy : "correct the spec", message);
-}
-
-/* The spec, or what it names, holds everything up, or a part of it. False: nothing of that is wrong. */
-static bool say_how_to_be_accepted(struct report *report, char *out, size_t size)
-{
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    const struct mysql_cluster *cluster = &snapshot->cluster;
-    const struct cluster_secrets_facts *secrets = &snapshot->secrets;
-    const char *rest = !snapshot->usable && has_pods(snapshot) ? "; until then the members are led as they are" : "";
-    if (reason_of_name(snapshot->reason) == REASON_CONFIG_NOT_FOUND)
-        put_text(out, size, "make the MysqlConfig that spec.config.name names, or name another: %s%s",
-            snapshot->message, rest);
-    else if (!str_empty(snapshot->reason))
-        put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
-    else if (report->decision->set_waits && report->decision->gate_reason != REASON_OTHER)
-        say_how_to_pass(report, out, size);
-    else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
-        put_text(out, size, "make Secret %s in namespace %s with the password as key %s", cluster->password_secret_name,
-            snapshot->ns, cluster->password_secret_key);
-    else if (secrets->user_password == USER_PASSWORD_KEY_MISSING && *secrets->user_keys)
-        put_text(out, size,
-            "set spec.passwordSecret.key (now %s) to a key that Secret %s has: %s; or add that key to it",
-            cluster->password_secret_key, cluster->password_secret_name, secrets->user_keys);
-    else if (secrets->user_password == USER_PASSWORD_KEY_MISSING)
-        put_text(out, size, "add the password to Secret %s as key %s; it is empty", cluster->password_secret_name,
-            cluster->password_secret_key);
-    else if (secrets->user_password == USER_PASSWORD_EMPTY)
-        put_text(out, size, "put a password into key %s of Secret %s; it is empty", cluster->password_secret_key,
-            cluster->password_secret_name);
-    else if (!str_empty(snapshot->last.backup_problem) && json_path(cluster->document, "backup"))
-        put_text(out, size, "correct the spec: %s", snapshot->last.backup_problem);
-    else
-        return false;
-    return true;
-}
-
-/* What only a person can do comes first. The operator's own plan stands behind it where it waits for that member to
- * change the primary. */
-static bool say_what_is_to_do(struct report *report)
-{
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    const struct cluster_member *worst = cluster_worst_member(snapshot, report->wanted);
-    struct cluster_status *status = report->status;
-    const char *own = snapshot->last.roles.initialized ? report->decision->intent.next_action : "";
-    char remedy[sizeof(status->next_action)];
-    struct first_start first;
-    if (snapshot->cluster.paused || snapshot->final.deleting)
-        return false;
-    if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
-    else if (first_start_fails(snapshot, &first))
-        put_text(status->next_action, sizeof(status->next_action), "%s", first.remedy);
-    else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
-    else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
-    else if (growth_is_refused(report) &&
-        cluster_volumes_remedy(snapshot, report->outcome->error, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
-    else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s%s%s", remedy, *own ? "; then: " : "", own);
-    else
-        return false;
-    return true;
-}
-
-/* Of a cluster that has never served: what is known of the member tells more than that it has not been heard. */
-static bool says_more(struct report *report, const struct cluster_member *unready)
-{
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    return unready && unready->pod && !str_empty(unready->pod->problem_reason) && snapshot->usable &&
-        !snapshot->cluster.paused && !snapshot->final.deleting && !snapshot->last.roles.initialized;
-}
-
-/* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
-static void say_what_is_awaited(struct report *report)
-{
-    struct cluster_status *status = report->status;
-    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    char message[MEMBER_MESSAGE_SIZE], remedy[256];
-    if (say_what_is_to_do(report))
-        return;
-    if (says_more(report, unready))
-        status->next_action[0] = '\0';
-    if (!str_empty(status->next_action))
-        return;
-    if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
-        put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
-            report->outcome->error->message);
-    else if (!str_empty(report->snapshot->binding.conflict))
-        put_text(status->next_action, sizeof(status->next_action), "make what applications connect with; blocked: %s",
-            report->snapshot->binding.conflict);
-    else if (cluster_data_is_lost(report->snapshot))
-        put_text(status->next_action, sizeof(status->next_action), "nothing: " DATA_LOST);
-    else if (unready && report->snapshot->usable) {
-        instance_message(unready, message, sizeof(message));
-        put_text(status->next_action, sizeof(status->next_action), "wait until %s is ready%s%s", unready->name,
-            *message ? ": " : "", message);
-    } else if (!unready && !report->snapshot->cluster.paused &&
-        cluster_left_remedy(report->snapshot, remedy, sizeof(remedy)))
-        put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
-}
-
 void cluster_report(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision,
     const struct cluster_outcome *outcome, struct cluster_status *ret)
 {
@@ -739,7 +537,7 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     struct report report = {snapshot, decision, outcome, ret, .wanted = snapshot->scale.effective,
         .complete = children_are_as_wanted(snapshot, decision)};
     ret->replicas = snapshot->stateful_set ? snapshot->stateful_set->status_replicas : 0;
-    put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
+    report_put_text(ret->next_action, sizeof(ret->next_action), "%s", decision->next_action);
     report_names(&report);
     report_binding(&report);
     cluster_report_accounts(snapshot, &ret->accounts);
@@ -748,14 +546,15 @@ void cluster_report(const struct cluster_snapshot *snapshot, const struct cluste
     report_volumes(&report);
     report_applied_hash(&report);
     report_adjusted(&report);
-    put_text(ret->operator_version, sizeof(ret->operator_version), "%s", str_or_empty(snapshot->operator_version));
+    report_put_text(
+        ret->operator_version, sizeof(ret->operator_version), "%s", str_or_empty(snapshot->operator_version));
     snprintf(ret->data_version, sizeof(ret->data_version), "%s", cluster_data_version(snapshot));
     cluster_report_roles(snapshot, decision->primary_obeys, ret);
     restore_report(snapshot, ret);
     in_place_report(snapshot, ret);
     final_backup_report(snapshot, ret);
     roll_record(snapshot, decision, &ret->roll);
-    say_what_is_awaited(&report);
+    cluster_next_action(&report);
     set_accepted(&report);
     set_progressing(&report);
     set_available(&report);

@@ -31,6 +31,13 @@ bool cluster_accounts_are_applied(const struct cluster_snapshot *snapshot)
     return is_known(snapshot) && is_same(snapshot, primary_agent(snapshot));
 }
 
+bool cluster_accounts_are_awaited(const struct cluster_snapshot *snapshot)
+{
+    const struct agent_status *agent = primary_agent(snapshot);
+    return snapshot->usable && *snapshot->secrets.accounts_hash && agent && agent->named_known &&
+        !is_same(snapshot, agent);
+}
+
 static void name_account(
     const struct cluster_snapshot *snapshot, enum cluster_account_kind kind, struct cluster_account *ret)
 {

@@ -10,6 +10,8 @@
 
 /* The primary's server has all passwords that the Secret has. */
 bool cluster_accounts_are_applied(const struct cluster_snapshot *snapshot);
+/* The primary's server does not have a password of the Secret yet. False also if its agent does not report that. */
+bool cluster_accounts_are_awaited(const struct cluster_snapshot *snapshot);
 /* status.accounts. What is not known at the moment stays as it was told last. */
 void cluster_report_accounts(const struct cluster_snapshot *snapshot, struct cluster_accounts *ret);
 

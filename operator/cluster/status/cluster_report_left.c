@@ -104,7 +104,7 @@ static void say_left(const struct cluster_snapshot *snapshot, const struct left 
     if (*left->databases)
         strbuf_addf(out, "%sdatabases that spec.database no longer names stay: %s", separator(out), left->databases);
     if (*left->databases && user)
-        strbuf_addf(out, "; %s is given no rights on them", user);
+        strbuf_addf(out, "; %s gets no further rights on them, and keeps those it has", user);
 }
 
 void cluster_report_left(const struct cluster_snapshot *snapshot, struct cluster_status *status)

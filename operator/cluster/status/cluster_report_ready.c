@@ -7,6 +7,7 @@
 #include "operator/api/ready_conditions.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_room.h"
@@ -42,7 +43,7 @@ static bool is_applied(const struct view *view)
         (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
         return false;
     bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted ||
-        !cluster_names_are_applied(view->snapshot);
+        !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot);
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
 }
 
@@ -62,6 +63,12 @@ static const struct kube_condition *refused_growth(const struct kube_conditions 
     return reason_of(resized) == REASON_REFUSED ? resized : NULL;
 }
 
+static bool accounts_have_failed(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return primary && member_has_problem(primary, AGENT_PROBLEM_ACCOUNTS_FAILED);
+}
+
 static struct ready_reason not_applied(const struct view *view)
 {
     struct ready_reason none = {false, "", ""};
@@ -77,10 +84,16 @@ static struct ready_reason not_applied(const struct view *view)
         return (struct ready_reason){false, refused->reason, refused->message};
     const struct kube_condition *left = kube_conditions_find(view->conditions, CONDITION_ACCOUNTS_LEFT);
     bool names_wait = !progress.holds && reason_of(left) == REASON_NOT_APPLIED_YET;
-    return (struct ready_reason){false, reason_name(REASON_APPLYING),
-        progress.holds   ? progress.message
-            : names_wait ? left->message
-                         : "what the spec wants is not in force yet"};
+    const char *message = "what the spec wants is not in force yet";
+    if (progress.holds)
+        message = progress.message;
+    else if (names_wait)
+        message = left->message;
+    else if (cluster_accounts_are_awaited(view->snapshot) && accounts_have_failed(view->snapshot))
+        message = "the server refused to take up a password; Healthy says more";
+    else if (cluster_accounts_are_awaited(view->snapshot))
+        message = "the server has yet to take up a password: the kubelet brings it to the pod, in seconds as a rule";
+    return (struct ready_reason){false, reason_name(REASON_APPLYING), message};
 }
 
 /* Whether the primary takes writes. */
@@ -104,6 +117,8 @@ static struct ready_reason writes(const struct view *view)
         return (struct ready_reason){false, "PrimarySilent", "the primary's agent is not heard yet"};
     if (member_is_closed_for_room(snapshot, primary))
         return (struct ready_reason){false, "VolumeFull", "the primary is closed for writes; VolumeFull says more"};
+    if (member_has_problem(primary, AGENT_PROBLEM_WRITES_LOCKED))
+        return (struct ready_reason){false, "WritesLocked", "a session holds a lock on all tables; Healthy says more"};
     if (member_commits_wait(primary))
         return (struct ready_reason){
             false, "WritesBlocked", "commits wait for acknowledgements; WritesBlocked says more"};
@@ -212,6 +227,7 @@ static const struct kube_condition *shortfall(const struct kube_conditions *cond
         {CONDITION_ROLLED_BACK, KUBE_CONDITION_TRUE},
         {CONDITION_ROLLED_BACK, KUBE_CONDITION_FALSE},
         {CONDITION_ACCEPTED, KUBE_CONDITION_FALSE},
+        {CONDITION_BINLOGS_ARCHIVED, KUBE_CONDITION_FALSE},
         {CONDITION_AVAILABLE, KUBE_CONDITION_FALSE},
     };
     for (size_t i = 0; i < ARRAY_LEN(said); i++) {

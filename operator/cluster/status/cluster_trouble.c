@@ -11,6 +11,7 @@
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/pod_refusal.h"
+#include "operator/cluster/state/storage_class.h"
 #include "operator/cluster/status/mycnf_blame.h"
 
 static const char *pod_reason(const struct cluster_member *member)
@@ -33,7 +34,7 @@ enum trouble_rank member_trouble_rank(const struct cluster_member *member)
     const char *reason = pod_reason(member);
     if (cluster_member_is_ready(member))
         return TROUBLE_NONE;
-    if (is_refused(member) || pod_reason_is_image(reason) || pod_reason_is_container(reason) ||
+    if (is_refused(member) || member->class_missing || pod_reason_is_image(reason) || pod_reason_is_container(reason) ||
         member_refuses_mycnf(member) || (member->pod && pod_blames_image(member->pod)))
         return TROUBLE_BY_USER;
     if (!str_empty(reason))
@@ -45,6 +46,8 @@ const char *member_trouble_reason(const struct cluster_member *member)
 {
     if (is_refused(member))
         return reason_name(REASON_POD_REFUSED);
+    if (member->class_missing)
+        return reason_name(REASON_STORAGE_CLASS_NOT_FOUND);
     if (!str_empty(pod_reason(member)))
         return member->pod->problem_reason;
     return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
@@ -67,7 +70,11 @@ void member_trouble_text(const struct cluster_member *member, char *out, size_t 
     out[0] = '\0';
     if (is_refused(member))
         snprintf(out, size, "%s: %s", reason_name(REASON_POD_REFUSED), member->refused);
-    else if (pod && !str_empty(pod->problem_reason))
+    else if (member->class_missing) {
+        char words[STORAGE_CLASS_WORDS_SIZE];
+        storage_class_say(member, words, sizeof(words));
+        snprintf(out, size, "%s: %s", reason_name(REASON_STORAGE_CLASS_NOT_FOUND), words);
+    } else if (pod && !str_empty(pod->problem_reason))
         snprintf(out, size, "%s%s%s%s%s%s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
             pod->problem_reason, field_to_blame(member), str_empty(pod->problem_message) ? "" : ": ",
             pod->problem_message);
@@ -86,6 +93,8 @@ bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct
 {
     if (is_refused(member))
         return member->refusal_stays;
+    if (member->class_missing)
+        return true;
     return !snapshot->last.roles.initialized && pod_reason_is_memory(pod_reason(member)) &&
         member->pod->most_ends >= ROLL_ENDS_MAX;
 }
@@ -203,6 +212,22 @@ static void remedy_placement(const struct cluster_member *member, char *out, siz
         waits ? " is not bound" : "");
 }
 
+/* A claim keeps its class, and outlives the cluster. */
+static void remedy_class(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    const struct pvc_object *claim = member->claim;
+    if (str_empty(claim->storage_class))
+        snprintf(out, size, "make a StorageClass the default one of the Kubernetes cluster, or name one: ");
+    else
+        snprintf(out, size,
+            "make StorageClass %s, or a PersistentVolume of that class, or name another: ", claim->storage_class);
+    snprintf(out + strlen(out), size - strlen(out),
+        "delete MysqlCluster %s and its claims that were never bound, and apply it with another "
+        "spec.storage.storageClassName",
+        snapshot->name);
+}
+
 /* Without the words of the reason, which whoever reads this has before him as well. */
 static bool say_remedy(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
@@ -212,7 +237,9 @@ static bool say_remedy(
         char remedy[256];
         snprintf(
             out, size, "%s", pod_refusal_remedy(member->refused, snapshot->ns, "the cluster", remedy, sizeof(remedy)));
-    } else if (pod_reason_is_image(pod_reason(member)))
+    } else if (member->class_missing)
+        remedy_class(snapshot, member, out, size);
+    else if (pod_reason_is_image(pod_reason(member)))
         remedy_image(snapshot, member, out, size);
     else if (member_refuses_mycnf(member))
         return remedy_mycnf(snapshot, member, out, size);

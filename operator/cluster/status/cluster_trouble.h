@@ -16,7 +16,8 @@ enum trouble_rank {
     TROUBLE_STARTING, /* nothing is known to be wrong */
     TROUBLE_TOLD,     /* its agent says what is wrong */
     TROUBLE_ENDED,    /* a container ended, or its pod finds no node */
-    TROUBLE_BY_USER,  /* image, my.cnf, a container that cannot be made, a pod that is refused: only a change helps */
+    TROUBLE_BY_USER,  /* image, my.cnf, a container that cannot be made, a pod that is refused, a missing
+                         StorageClass: only a change helps */
 };
 
 enum trouble_rank member_trouble_rank(const struct cluster_member *member);
@@ -31,8 +32,9 @@ void member_image_field(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size);
 /* It is not about to become ready by itself; a seed that failed is tried again. */
 bool member_is_stuck(const struct cluster_member *member);
-/* It never comes up by itself: its pod is refused, whoever else goes; or it never had the memory that it needs, several
- * times in a row. One that has run before is started anew with what it has, and may come up. */
+/* It never comes up by itself: its pod is refused, whoever else goes; or its claim gets no volume; or it never had the
+ * memory that it needs, several times in a row. One that has run before is started anew with what it has, and may come
+ * up. */
 bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* The API server is asked about one missing pod at a time: the others that are missing wait, too. */
 bool cluster_has_refused_member(const struct cluster_snapshot *snapshot);

@@ -477,6 +477,8 @@ static void put_times(struct golden *golden, const json_t *observed)
     int64_t apply_ms = json_path_int(observed, "since.applyMs", 0);
     golden->snapshot.apply_since_ms = apply_ms > 0 ? GOLDEN_NOW_MS - apply_ms : 0;
     golden->snapshot.apply_position = json_string_value(json_object_get(observed, "applyPosition"));
+    int64_t archive_ms = json_path_int(observed, "since.archiveMs", 0);
+    golden->snapshot.archive_since_ms = archive_ms > 0 ? GOLDEN_NOW_MS - archive_ms : 0;
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
     json_array_foreach(json_object_get(observed, "cutOff"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;
@@ -558,6 +560,7 @@ static void put_secrets(struct golden *golden, const json_t *secrets)
     facts->certificate_not_after_ms =
         GOLDEN_NOW_MS + json_path_int(secrets, "certificateDays", 300) * 24 * 60 * 60 * 1000;
     facts->password_ends_line = json_path_bool(secrets, "passwordEndsLine", false);
+    snprintf(facts->accounts_hash, sizeof(facts->accounts_hash), "%s", json_path_str(secrets, "accountsHash", ""));
     snprintf(facts->user_keys, sizeof(facts->user_keys), "%s", json_path_str(secrets, "userKeys", ""));
     golden->snapshot.secrets_failed = json_path_bool(secrets, "failed", false);
 }
@@ -662,6 +665,8 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_children(golden, cluster, observed);
     put_before(golden, cluster, json_object_get(observed, "before"));
     put_cluster(golden, cluster, NULL);
+    golden->memory.storage_class.name = (char *)(uintptr_t)json_path_str(observed, "missingStorageClass", NULL);
+    golden->memory.storage_class.is_missing = golden->memory.storage_class.name;
     look(golden);
     put_check_pod(golden, observed);
     put_terminal(golden, json_object_get(observed, "terminal"));

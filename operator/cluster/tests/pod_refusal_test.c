@@ -99,6 +99,44 @@ static void only_words_about_the_pod_are_a_refusal(void **state)
     assert_int_equal(pod_answer_of(NULL), POD_ANSWER_TAKEN);
 }
 
+static bool are_of_one_field(const char *container, const char *other)
+{
+    return str_eq(container, "agent") == str_eq(other, "agent");
+}
+
+static void the_container_is_found_by_its_place_or_by_its_amount(void **state)
+{
+    static const char pod_text[] =
+        "{\"spec\":{\"containers\":[{\"name\":\"mysql\",\"resources\":{\"limits\":{\"memory\":\"2Gi\",\"cpu\":\"2\"}}},"
+        "{\"name\":\"agent\",\"resources\":{\"limits\":{\"memory\":\"256Mi\",\"cpu\":\"2\"},"
+        "\"requests\":{\"cpu\":\"10m\"}}}],"
+        "\"initContainers\":[{\"name\":\"init\",\"resources\":{\"limits\":{\"memory\":\"2Gi\"}}}]}}";
+    static const struct {
+        const char *refusal, *container; /* NULL: not known */
+    } rows[] = {
+        {"maximum memory usage per Container is 200Mi, but limit is 256Mi", "agent"},
+        {"maximum memory usage per Container is 200Mi, but limit is 256Mi, x", "agent"},
+        {"maximum memory usage per Container is 1Gi, but limit is 2Gi", "mysql"},
+        {"maximum memory usage per Container is 1Gi, but limit is 2048Mi", "mysql"},
+        {"minimum cpu usage per Container is 100m, but request is 10m", "agent"},
+        {"maximum cpu usage per Container is 1, but limit is 2", NULL}, /* two configurations */
+        {"maximum memory usage per Container is 1Gi, but limit is 3Gi", NULL},
+        {"maximum memory usage per Pod is 1Gi, but limit is 2Gi", NULL},
+        {"Pod \"a\" is invalid: spec.containers[1].resources.requests: Invalid value: \"2\"", "agent"},
+        {"Pod \"a\" is invalid: spec.initContainers[0].resources.limits: Invalid value: \"2\"", "init"},
+        {"Pod \"a\" is invalid: spec.containers[7].resources.limits: Invalid value: \"2\"", NULL},
+        {"Pod \"a\" is invalid: spec.containers[0].image: Required value", NULL},
+        {"exceeded quota: q", NULL},
+    };
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *pod = parse(pod_text);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *container = pod_refusal_container(rows[i].refusal, pod, are_of_one_field);
+        if (!str_eq(str_or_empty(container), str_or_empty(rows[i].container)))
+            fail_msg("%s: %s", rows[i].refusal, str_or_empty(container));
+    }
+}
+
 static void it_is_asked_once_it_lasts(void **state)
 {
     UNUSED(state);
@@ -165,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_words_about_the_pod_are_a_refusal),
+        cmocka_unit_test(the_container_is_found_by_its_place_or_by_its_amount),
         cmocka_unit_test(it_is_asked_once_it_lasts),
         cmocka_unit_test(the_first_missing_one_is_asked_for),
         cmocka_unit_test(it_is_what_the_set_makes),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "common/backoff.h"
+#include "operator/cluster/rollout/cluster_decide.h"
 #include "operator/cluster/rollout/cluster_roll.h"
 
 /*
@@ -27,25 +28,26 @@ static void model_agent(struct model *model, int i, char letter)
 {
     struct cluster_member *member = &model->snapshot.members[i];
     bool down = letter == 'x', starts = letter == 's';
-    model->agents[i] = (struct agent_status){
-        .phase = down ? AGENT_PHASE_DOWN
-            : starts  ? AGENT_PHASE_STARTING
-                      : AGENT_PHASE_RUNNING,
-        .epoch = 1,
-        .role = AGENT_ROLE_REPLICA,
-        .order_done = true,
-        .mycnf_hash = "old",
-        .replication = {.receiver = AGENT_THREAD_RUNNING, .applier = AGENT_THREAD_RUNNING},
-    };
-    member->agent = &model->agents[i];
+    struct agent_status *agent = &model->agents[i];
+    agent->phase = down ? AGENT_PHASE_DOWN : starts ? AGENT_PHASE_STARTING : AGENT_PHASE_RUNNING;
+    agent->epoch = 1;
+    agent->role = AGENT_ROLE_REPLICA;
+    agent->order_done = true;
+    snprintf(agent->mycnf_hash, sizeof(agent->mycnf_hash), "old");
+    agent->replication.receiver = agent->replication.applier = AGENT_THREAD_RUNNING;
+    member->agent = agent;
     member->agent_connected = true;
     member->mycnf_text = letter == 'm' ? "my.cnf changes a, which needs a restart" : letter == 'f' ? "busy" : "";
     member->mycnf_verdict = letter == 'm' ? MYCNF_NEEDS_RESTART : letter == 'f' ? MYCNF_FAILED : MYCNF_UNKNOWN;
 }
 
-static void model_init(struct model *model, const char *letters, int replicas)
+/* In a model that is empty but for what an earlier call has filled in. It is large: to empty all of it for each of many
+ * worlds takes longer than to look at them. */
+static void model_fill(struct model *model, const char *letters, int replicas)
 {
-    *model = (struct model){.set = {.update_revision = "new", .observed_generation = 1}};
+    memset(model->snapshot.members, 0, sizeof(model->snapshot.members));
+    memset(model->pods, 0, sizeof(model->pods));
+    model->set = (struct stateful_set_object){.update_revision = "new", .observed_generation = 1};
     model->set.object.generation = 1;
     model->snapshot.stateful_set = &model->set;
     model->snapshot.scale = (struct cluster_scale){replicas, replicas};
@@ -66,6 +68,12 @@ static void model_init(struct model *model, const char *letters, int replicas)
             model_agent(model, i, letters[i]);
         model->pods[i].object.deleting = letters[i] == 'd';
     }
+}
+
+static void model_init(struct model *model, const char *letters, int replicas)
+{
+    *model = (struct model){.letters = ""};
+    model_fill(model, letters, replicas);
 }
 
 static const struct {
@@ -152,6 +160,36 @@ static void the_text_says_what_is_awaited_and_why(void **state)
     }
 }
 
+/* h: like u, but it has the new one; e: likewise, and its server has ended; p: and was stopped on purpose. m-0 is the
+ * primary. */
+static void a_mycnf_is_taken_up_one_after_the_other(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *letters;
+        int next; /* -1: nobody */
+    } rows[] = {{"u", 0}, {"uuu", 1}, {"uhu", 2}, {"uhh", 0}, {"hhh", -1}, {"uxu", 2}, {"umu", 2}, {"ueu", -1},
+        {"ueh", -1}, {"u-u", 2}, {"uff", 1}, {"uRu", 2}, {"upu", 2}, {"uph", 0}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct model model;
+        char letters[8];
+        snprintf(letters, sizeof(letters), "%s", rows[i].letters);
+        for (char *at = letters; *at; at++)
+            *at = *at == 'h' ? 'u' : strchr("ep", *at) ? 'x' : *at;
+        model_init(&model, letters, (int)strlen(letters));
+        snprintf(model.snapshot.last.roles.current_primary, sizeof(model.snapshot.last.roles.current_primary), "m-0");
+        for (int k = 0; rows[i].letters[k]; k++) {
+            if (strchr("hep", rows[i].letters[k]))
+                snprintf(model.agents[k].mycnf_hash, sizeof(model.agents[k].mycnf_hash), "new");
+            model.agents[k].keeps_stopped = rows[i].letters[k] == 'p';
+        }
+        const struct cluster_member *next = cluster_next_for_mycnf(&model.snapshot);
+        int ordinal = next ? next->ordinal : -1;
+        if (ordinal != rows[i].next)
+            fail_msg("%s: next is member %d", rows[i].letters, ordinal);
+    }
+}
+
 /* Unreachable is unknown, and so is an agent that does not tell its my.cnf. */
 static void only_a_known_mycnf_counts(void **state)
 {
@@ -226,6 +264,7 @@ static void a_roll_is_safe_and_ends(void **state)
 {
     UNUSED(state);
     uint64_t random = 4711;
+    static struct model model;
     for (int round = 0; round < 20000; round++) {
         char letters[CLUSTER_REPLICAS_MAX + 1] = "";
         size_t len = 1 + random_next(&random) % CLUSTER_REPLICAS_MAX;
@@ -233,9 +272,8 @@ static void a_roll_is_safe_and_ends(void **state)
             letters[i] = "RNrnd-ufmxs"[random_next(&random) % 11];
         int turns = 0;
         for (;; turns++) {
-            struct model model;
             struct roll roll;
-            model_init(&model, letters, (int)len);
+            model_fill(&model, letters, (int)len);
             cluster_roll(&model.snapshot, &roll);
             if (roll.step == ROLL_DELETE) {
                 assert_int_equal(count_leaving(letters), 0);
@@ -261,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_as_in_the_table),
         cmocka_unit_test(the_text_says_what_is_awaited_and_why),
+        cmocka_unit_test(a_mycnf_is_taken_up_one_after_the_other),
         cmocka_unit_test(only_a_known_mycnf_counts),
         cmocka_unit_test(former_members_are_not_rolled),
         cmocka_unit_test(an_older_view_of_the_set_waits),

@@ -94,6 +94,28 @@ static void what_decisions_need_is_news_at_once(void **state)
 #undef NEWS
 }
 
+/* A log of which somebody tells has been begun, whatever its node's clock said then. */
+static void binary_logs_begin_when_they_are_heard_of_at_the_latest(void **state)
+{
+    struct watch_rig *rig = *state;
+    struct agent_status status = {.phase = AGENT_PHASE_RUNNING, .binlogs_from_ms = 1770000000000};
+    watch_rig_start(rig, WATCH_RIG_SERVER);
+    RUN_UNTIL(rig, rig->stream);
+    watch_rig_tell(rig, &status);
+    assert_true(rig->status.binlogs_from_ms == 1770000000000);
+    int64_t before_ms = clock_realtime_ms();
+    status.binlogs_from_ms = before_ms + 3600000;
+    watch_rig_tell(rig, &status);
+    int64_t heard_ms = rig->status.binlogs_from_ms;
+    assert_true(heard_ms >= before_ms && heard_ms <= clock_realtime_ms());
+    watch_rig_run_for(rig, 20);
+    watch_rig_tell(rig, &status); /* again: it was heard of before */
+    assert_true(rig->status.binlogs_from_ms == heard_ms);
+    status.binlogs_from_ms = 0;
+    watch_rig_tell(rig, &status);
+    assert_true(rig->status.binlogs_from_ms == 0);
+}
+
 static void progress_is_told_once_a_second(void **state)
 {
     struct watch_rig *rig = *state;
@@ -397,6 +419,7 @@ int main(void)
         RIG_TEST(words_arrive_and_repeated_ones_are_no_news),
         RIG_TEST(what_moves_all_the_time_is_no_news),
         RIG_TEST(what_decisions_need_is_news_at_once),
+        RIG_TEST(binary_logs_begin_when_they_are_heard_of_at_the_latest),
         RIG_TEST(progress_is_told_once_a_second),
         RIG_TEST(progress_is_not_forgotten),
         RIG_TEST(lines_may_come_in_pieces),

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/reconcile/dry_run.h"
+#include "operator/cluster/reconcile/api_question.h"
 
 #include "common/alloc.h"
 
 struct asked {
     struct list_node node; /* of cluster_memories.questions */
-    struct dry_run_asker asker;
+    struct api_asker asker;
     char *key, *uid;
-    dry_run_answer_fn answer;
+    bool is_reading;
+    api_answer_fn answer;
     void *about;
     void (*free_about)(void *about);
 };
@@ -30,28 +31,32 @@ static void on_answer(void *arg, const struct kube_answer *answer, const struct 
     struct asked *asked = arg;
     struct cluster_memory *memory = cluster_memories_find(asked->asker.memories, asked->key);
     bool is_same = memory && str_eq(memory->uid, asked->uid);
-    if (is_same)
+    if (is_same && !asked->is_reading)
         cluster_memory_note_write(memory, err);
     if (is_same && asked->answer(&asked->asker, memory, asked->about, err))
         asked->asker.changed(asked->asker.arg, asked->key);
     asked_free(asked);
 }
 
-void dry_run_ask(const struct dry_run_asker *asker, const char *ns, const char *name, const char *uid,
-    const struct dry_run_question *question)
+void api_ask(const struct api_asker *asker, const char *ns, const char *name, const char *uid,
+    const struct api_question *question)
 {
     struct asked *asked = xnew(struct asked);
     *asked = (struct asked){.asker = *asker,
         .key = kube_key(ns, name),
         .uid = xstrdup(uid),
+        .is_reading = !question->object,
         .answer = question->answer,
         .about = question->about,
         .free_about = question->free_about};
     list_push_back(&asker->memories->questions, &asked->node);
-    kube_try_create(asker->client, question->resource, ns, question->object, on_answer, asked);
+    if (question->object)
+        kube_try_create(asker->client, question->resource, ns, question->object, on_answer, asked);
+    else
+        kube_get(asker->client, question->resource, NULL, question->read, on_answer, asked);
 }
 
-void dry_run_forget(struct cluster_memories *memories)
+void api_questions_forget(struct cluster_memories *memories)
 {
     struct list_node *node;
     while ((node = list_next(&memories->questions)) != &memories->questions)

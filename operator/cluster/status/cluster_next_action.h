@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_next_action.h: status.nextAction: what only a person can do comes first, with field and value; then what the
+ * operator does next, and what is awaited of whom. Pure.
+ */
+#ifndef KM_CLUSTER_NEXT_ACTION_H
+#define KM_CLUSTER_NEXT_ACTION_H
+
+#include "operator/cluster/status/cluster_report_parts.h"
+
+/* After the instances and the conditions of members; the operator's own plan stands there already. */
+void cluster_next_action(struct report *report);
+
+#endif

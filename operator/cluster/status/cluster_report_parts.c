@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base.h"
+
+#include "operator/cluster/status/cluster_report_parts.h"
+
+#include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_trouble.h"
+
+void report_put_text(char *out, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(out, size, fmt, ap);
+    va_end(ap);
+    if (len < (int)size)
+        return;
+    size_t end = size - sizeof("...");
+    while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
+        end--;
+    memcpy(out + end, "...", sizeof("..."));
+}
+
+void report_instance_message(const struct cluster_member *member, char *out, size_t size)
+{
+    char text[2 * KUBE_CONDITION_MESSAGE_MAX];
+    member_trouble_text(member, text, sizeof(text));
+    report_put_text(out, size, "%s", text);
+}
+
+bool report_wants(const struct report *report, const struct cluster_member *member)
+{
+    return member->ordinal < report->wanted;
+}
+
+bool report_is_of_claims(const struct cluster_outcome *outcome)
+{
+    return outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM;
+}
+
+bool report_growth_is_refused(const struct report *report)
+{
+    const struct cluster_outcome *outcome = report->outcome;
+    return report_is_of_claims(outcome) && cluster_volumes_are_refused(report->snapshot, outcome->error);
+}
+
+/* An agent says it until its server restarts. It is over once the primary's replicas have what was committed then
+ * (cluster_confirmed.h), or once the member follows another primary: what nobody else has would be errant. */
+bool report_problem_is_over(
+    const struct report *report, const struct cluster_member *member, enum agent_problem_kind problem)
+{
+    if (problem != AGENT_PROBLEM_UNACKNOWLEDGED_COMMITS)
+        return false;
+    return member == cluster_primary(report->snapshot) ? report->status->roles.confirmed.semi_sync
+                                                       : member_follows(report->snapshot, member);
+}
+
+const struct cluster_member *report_find_ailing(const struct report *report, const struct agent_problem **ret)
+{
+    for (int i = 0; i < report->snapshot->member_count; i++) {
+        const struct cluster_member *member = &report->snapshot->members[i];
+        int count = report_wants(report, member) && member->agent ? member->agent->problem_count : 0;
+        for (int k = 0; k < count; k++) {
+            *ret = &member->agent->problems[k];
+            if (!report_problem_is_over(report, member, (*ret)->kind))
+                return member;
+        }
+    }
+    return NULL;
+}

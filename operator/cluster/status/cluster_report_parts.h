@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cluster_report_parts.h: one report in the making, and what its files (cluster_report.c, cluster_next_action.c) share.
+ * Pure.
+ */
+#ifndef KM_CLUSTER_REPORT_PARTS_H
+#define KM_CLUSTER_REPORT_PARTS_H
+
+#include "operator/cluster/rollout/cluster_decide.h"
+#include "operator/cluster/status/cluster_report.h"
+
+#define REPORT_MESSAGE_SIZE sizeof(((struct cluster_instance *)NULL)->message)
+
+#define REPORT_DATA_LOST                                                                                                 \
+    "the volumes of all members are empty, and were not; delete the cluster and make it anew (spec.restoreFrom takes a " \
+    "backup)"
+
+struct report {
+    const struct cluster_snapshot *snapshot;
+    const struct cluster_decision *decision;
+    const struct cluster_outcome *outcome;
+    struct cluster_status *status;
+    int wanted; /* members that the spec asks for */
+    int ready;
+    bool complete; /* all children are as wanted */
+};
+
+/* Copies what fits, and says where it is cut. Never half a UTF-8 character: it would not read back as it was written,
+ * and the status would never be the same. */
+void KM_PRINTF(3, 4) report_put_text(char *out, size_t size, const char *fmt, ...);
+/* What is the matter with a member; "": nothing that is known. */
+void report_instance_message(const struct cluster_member *member, char *out, size_t size);
+bool report_wants(const struct report *report, const struct cluster_member *member);
+/* What is the matter with claims, and with nothing else of the plan. */
+bool report_is_of_claims(const struct cluster_outcome *outcome);
+/* Of a growth that the API server refuses: only somebody else can do something about it. */
+bool report_growth_is_refused(const struct report *report);
+/* An agent says it until its server restarts, and it does not count any more. */
+bool report_problem_is_over(
+    const struct report *report, const struct cluster_member *member, enum agent_problem_kind problem);
+/* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. NULL:
+ * there is none. */
+const struct cluster_member *report_find_ailing(const struct report *report, const struct agent_problem **ret);
+
+#endif
