@@ -161,7 +161,8 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     struct sim_agent *agent = &sim->members[member].agent;
     struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
-    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received, sim->now_ms);
+    catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received,
+        facts->drops_received, sim->now_ms);
     catch_up_note_look_at(
         &agent->note, server_run(sim, member), &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
@@ -485,7 +486,8 @@ bool agent_take_order(struct sim *sim, int member, const struct agent_order *ord
         return true; /* it fails, and is tried again */
     /* begin_acceptance: on the volume before it counts; a full one takes the epoch, too (epoch_file.c). */
     at->disk.epoch = MAX_OF(at->disk.epoch, order->epoch);
-    at->run_dir.fence = self_fence_of(order);
+    if (order->role == AGENT_ROLE_PRIMARY) /* else it stands until the server is closed */
+        at->run_dir.fence = self_fence_of(order);
     enum agent_mark mark = role_mark_after(role, order);
     if (order->mark != AGENT_MARK_NONE || mark != role->mark)
         at->disk.mark = mark;

@@ -96,6 +96,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     ret->gtid_executed = position_take(sim->positions, position);
     server_received(sim, member, position, sizeof(position));
     ret->gtid_received = position_take(sim->positions, position);
+    ret->drops_received = server_drops_received(sim, member);
     if (sim->mariadb)
         ret->gtid_state = binlog_state(sim, at);
     if (at->disk.self_written)

@@ -34,13 +34,39 @@ static void fail_lost(struct sim *sim, int member, const char *what, int txn)
         what, count_missing(sim, member), gtid);
 }
 
+/* Somebody with data holds all that this one does, and the transaction: then a wish must not have decided. */
+static bool is_held_beyond(const struct sim *sim, int member, int txn)
+{
+    const struct txn_bits *bits = &sim->members[member].disk.log.bits;
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+        const struct sim_disk *disk = &sim->members[i].disk;
+        if (i != member && disk->has_data && txn_bits_has(&disk->log.bits, txn) &&
+            txn_bits_missing(bits, &disk->log.bits, sim->txns.count) < 0)
+            return true;
+    }
+    return false;
+}
+
+/* A cluster that was applied again asks whose data is to be kept where members hold different transactions, or where
+ * that of the last primary is gone: a person has said so. */
+static bool is_by_wish(const struct sim *sim, int member, int txn)
+{
+    bool is_wished = sim->wished_ms[member] > 0 && sim->now_ms - sim->wished_ms[member] < CONFIRMED_MS;
+    return sim->recreated && is_wished && !is_held_beyond(sim, member, txn);
+}
+
+/* Somebody has said that the primary is gone for good, which may be wrong: it goes on somewhere. */
+static bool is_confirmed_lost(const struct sim *sim)
+{
+    return sim->confirmed_lost_ms > 0 && sim->now_ms - sim->confirmed_lost_ms < CONFIRMED_MS;
+}
+
 /* What a failover under dataLoss: allow says may be lost with it. Its primary was opened under that setting, or
  * somebody has said that it is gone for good. */
 static bool is_forgiven(const struct sim *sim)
 {
     const struct cluster_transition *transition = &sim->api.status.roles.transition;
-    bool is_confirmed = sim->confirmed_lost_ms > 0 && sim->now_ms - sim->confirmed_lost_ms < CONFIRMED_MS;
-    bool is_allowed = sim->api.status.roles.loss_allowed || is_confirmed;
+    bool is_allowed = sim->api.status.roles.loss_allowed || is_confirmed_lost(sim);
     return is_allowed && transition->failover && !str_empty(transition->may_be_lost);
 }
 
@@ -62,7 +88,7 @@ static void forgive(struct sim *sim, int member)
         if (txn_bits_has(&sim->acked, i) && !txn_bits_has(&sim->members[member].disk.log.bits, i))
             txn_bits_drop(&sim->acked, i);
     }
-    sim_tell(sim, "%s opens without what the status says may be lost", sim_member_name(member));
+    sim_tell(sim, "%s opens without what may be lost by the status, or by a person's wish", sim_member_name(member));
 }
 
 /* No operator knew that it was let go. */
@@ -82,25 +108,26 @@ void check_opened(struct sim *sim, int member)
     int txn = missing(sim, member);
     char executed[256];
     server_executed(sim, member, executed, sizeof(executed));
-    bool is_old = sim->members[member].disk.epoch < (uint64_t)sim->api.status.roles.epoch;
+    /* The status may be of the past itself. */
+    uint64_t newest = MAX_OF((uint64_t)sim->api.status.roles.epoch, sim->opened_epoch);
+    bool is_old = sim->members[member].disk.epoch < newest;
     sim->opened_ms = sim->now_ms;
     if (!is_old)
         sim->opened_last = member, sim->opened_epoch = sim->members[member].disk.epoch;
-    if (is_forgiven(sim))
+    bool by_word = is_confirmed_lost(sim) && sim->api.status.roles.transition.failover;
+    if (is_forgiven(sim) || by_word || (txn >= 0 && is_by_wish(sim, member, txn)))
         forgive_others(sim, member);
     sim_tell(sim, "%s OPENS for writes under epoch %llu, executed %s", sim_member_name(member),
         (unsigned long long)sim->members[member].disk.epoch, executed);
     /* By an order of the past: it may open, as long as nobody acknowledges its commits. */
     if (txn < 0 || (is_old && sim->members[member].server.semi_source))
         return;
-    if (is_forgiven(sim))
+    if (is_forgiven(sim) || is_by_wish(sim, member, txn))
         forgive(sim, member);
     else
         fail_lost(sim, member, "was opened", txn);
 }
 
-/* One that was primary before may be told late that a commit was received: the one after it has that commit. What
- * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
 /* It was frozen, so that selfFenceMilliseconds have not passed for it. */
 static bool is_closing_late(const struct sim *sim, int member)
 {
@@ -108,22 +135,38 @@ static bool is_closing_late(const struct sim *sim, int member)
     return server->given_up && sim->now_ms - server->frozen_until_ms < LATE_CLOSE_MS;
 }
 
+/* Or somebody's word that it is gone was wrong. */
+static bool goes_on_late(const struct sim *sim, int member)
+{
+    return is_closing_late(sim, member) || (sim->members[member].server.given_up && is_confirmed_lost(sim));
+}
+
+/* Another one was opened after it, and lacks this. */
+static bool is_left_behind(const struct sim *sim, int member, int txn)
+{
+    int latest = sim->opened_last;
+    bool is_before = sim->members[member].server.opened_epoch < sim->opened_epoch;
+    return latest >= 0 && latest != member && is_before && sim->members[latest].disk.has_data &&
+        !txn_bits_has(&sim->members[latest].disk.log.bits, txn);
+}
+
+/* One that was primary before may be told late that a commit was received: the one after it has that commit. What
+ * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
 void check_acknowledged(struct sim *sim, int member, int txn)
 {
     sim_note(sim, SIM_EVENT_ACKNOWLEDGED, member, (uint64_t)txn);
     if (sim->txns.all[txn].let_go_ms > 0 && !txn_bits_has(&sim->acked, txn)) {
-        txn_bits_add(&sim->unguarded, txn);
+        if (!is_left_behind(sim, member, txn)) /* what is let go by hand after a failover is nobody's to keep */
+            txn_bits_add(&sim->unguarded, txn);
         return;
     }
-    if (member != sim->opened_last && (txn_bits_has(&sim->forgiven, txn) || is_closing_late(sim, member)))
+    if (member != sim->opened_last && (txn_bits_has(&sim->forgiven, txn) || goes_on_late(sim, member)))
         return;
     int latest = sim->opened_last, lost = latest == member ? missing(sim, member) : -1;
     char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
-    bool is_before = sim->members[member].server.opened_epoch < sim->opened_epoch;
-    if (latest >= 0 && latest != member && is_before && sim->members[latest].disk.has_data &&
-        !txn_bits_has(&sim->members[latest].disk.log.bits, txn)) {
+    if (is_left_behind(sim, member, txn)) {
         txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
         sim_fail(sim, VIOLATION_LOST, "%s acknowledges %s, and %s, which was opened after it, has it not",
             sim_member_name(member), gtid, sim_member_name(latest));
@@ -267,7 +310,7 @@ void check_step(struct sim *sim)
         bool is_altered = server->semi_gave_up || (server->ordered_acks > 0 && !server->semi_source) ||
             server->semi_acks < server->ordered_acks;
         if (server->phase != SERVER_RUNS || server->read_only || is_altered || !server_can_acknowledge(sim, i) ||
-            is_closing_late(sim, i))
+            goes_on_late(sim, i))
             continue;
         if (first >= 0)
             sim_fail(sim, VIOLATION_TWO_OPEN, "%s and %s can both acknowledge commits", sim_member_name(first),
@@ -412,6 +455,7 @@ bool check_settled(struct sim *sim)
     if (equal && age_ms > 3000)
         return true;
     if (primary >= 0 && age_ms >= 240000) {
+        tell_state(sim);
         sim_fail(sim, VIOLATION_UNEQUAL, "240 s after the last fault %s is open, but not all members are equal to it",
             sim_member_name(primary));
         return true;

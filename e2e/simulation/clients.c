@@ -6,8 +6,9 @@
 #include "e2e/simulation/check.h"
 #include "e2e/simulation/server.h"
 
-#define PROXY_MS 150 /* until kube-proxy follows the EndpointSlice */
-#define IDLE_MS 20000 /* the longest pause of one that writes seldom */
+#define PROXY_MS 150     /* until kube-proxy follows the EndpointSlice */
+#define IDLE_MS 20000    /* the longest pause of one that writes seldom */
+#define PATIENCE_MS 3000 /* of one that does not wait for long: its time-out for an answer */
 
 static int route_of(const struct sim *sim)
 {
@@ -41,10 +42,13 @@ static void write_one(struct sim *sim, struct sim_client *client, int who)
 {
     const struct sim_member *at = &sim->members[client->member];
     client->txn = server_write(sim, client->member, TXN_CLIENT, at->disk.epoch);
+    client->since_ms = sim->now_ms;
     if (client->txn < 0) /* read-only: the next attempt goes by the route */
         disconnect(sim, client, sim_between(sim, who, 91, 50, 200));
 }
 
+/* One that gives up and connects anew reaches a primary that was opened elsewhere meanwhile. What it had sent goes on
+ * waiting in the server. */
 static void step(struct sim *sim, int who)
 {
     struct sim_client *client = &sim->clients[who];
@@ -55,8 +59,11 @@ static void step(struct sim *sim, int who)
     if (client->member >= 0 && (!server_answers(sim, client->member) || !reaches(sim, client->member)))
         return;
     if (client->txn >= 0) {
-        if (!server_has_committed(sim, client->member, client->txn))
+        if (!server_has_committed(sim, client->member, client->txn)) {
+            if (sim->schedule->impatient && sim->now_ms - client->since_ms > PATIENCE_MS)
+                disconnect(sim, client, 100);
             return;
+        }
         check_acknowledged(sim, client->member, client->txn);
         client->txn = -1;
         int64_t longest_ms = sim->calm ? 1500 : sim->schedule->idle ? IDLE_MS : 240;

@@ -306,6 +306,7 @@ static void fault_person(struct sim *sim, const struct fault *fault, int member)
         break;
     case FAULT_PRIMARY_WISHED:
         api->primary_wish = member;
+        sim->wished_ms[member] = sim->now_ms;
         break;
     default:
         snprintf(api->confirmed_lost, sizeof(api->confirmed_lost), "%s", sim_member_name(member));

@@ -25,9 +25,10 @@ static void count(const struct run_result *result, struct totals *totals)
 
 static void tell_parameters(const struct schedule *schedule)
 {
-    printf("%s, %d members, %s%s%s, seed %llu\n", schedule->mariadb ? "MariaDB" : "MySQL", schedule->members,
+    printf("%s, %d members, %s%s%s%s, seed %llu\n", schedule->mariadb ? "MariaDB" : "MySQL", schedule->members,
         schedule->semi_sync ? "semi-sync" : "async", schedule->slow ? ", slow appliers" : "",
-        schedule->idle ? ", clients that write seldom" : "", (unsigned long long)schedule->seed);
+        schedule->idle ? ", clients that write seldom" : "",
+        schedule->impatient ? ", clients that do not wait for long" : "", (unsigned long long)schedule->seed);
 }
 
 /* A violation: shrunk, told, kept. */

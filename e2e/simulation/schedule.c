@@ -267,6 +267,31 @@ static void make_two_losses(struct dice *dice, uint64_t without, int64_t at_ms, 
     put(ret, without, &loss);
 }
 
+/* A failover leaves one behind that goes on taking writes; then the one that was opened is lost, the status is of the
+ * past, and the one that was left behind is heard again. */
+static void make_left_behind(struct dice *dice, uint64_t without, int64_t at_ms, struct schedule *ret)
+{
+    int64_t for_ms = between(dice, 6000, 15000), loss_ms = at_ms + for_ms - between(dice, 100, 2000);
+    const struct fault frozen = {.kind = chance(dice, 50) ? FAULT_AGENT_FROZEN : FAULT_MEMBER_FROZEN,
+        .at_ms = at_ms,
+        .target = TARGET_PRIMARY,
+        .for_ms = for_ms};
+    const struct fault cut = {
+        .kind = FAULT_REPLICATION_CUT,
+        .at_ms = at_ms,
+        .target = TARGET_PRIMARY,
+        .for_ms = for_ms,
+    };
+    const struct fault loss = {
+        .kind = pick_loss(dice), .at_ms = loss_ms, .target = TARGET_PRIMARY, .for_ms = between(dice, 5000, 20000)};
+    const struct fault past = {
+        .kind = FAULT_STATUS_PAST, .at_ms = loss_ms + between(dice, 10, 1000), .target = TARGET_PRIMARY};
+    put(ret, without, &frozen);
+    put(ret, without, &cut);
+    put(ret, without, &loss);
+    put(ret, without, &past);
+}
+
 void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct schedule *ret)
 {
     static const int sizes[] = {3, 3, 3, 3, 3, 3, 5, 5, 2, 4};
@@ -287,15 +312,18 @@ void schedule_make(uint64_t seed, const struct schedule_wish *wish, struct sched
         at_ms += pause_ms(&dice);
         make_fault(&dice, ret, wish->without, at_ms, &fault);
         int64_t what = between(&dice, 0, 99);
-        bool fits = ret->fault_count + 3 <= faults;
+        bool fits = ret->fault_count + 4 <= faults;
         if (what < 5 && fits && ret->semi_sync)
             make_let_go(&dice, wish->without, at_ms, ret);
         else if (what >= 95 && fits)
             make_two_losses(&dice, wish->without, at_ms, ret);
+        else if (what >= 92 && fits && ret->semi_sync)
+            make_left_behind(&dice, wish->without, at_ms, ret);
         else
             put(ret, 0, &fault);
     }
     ret->idle = chance(&dice, 25);
+    ret->impatient = chance(&dice, 50);
 }
 
 /* ---- telling ---- */
@@ -356,10 +384,10 @@ int schedule_write(const char *path, const struct schedule *schedule, enum viola
     json_t *faults = json_array();
     for (int i = 0; i < schedule->fault_count; i++)
         json_array_append_new(faults, encode_fault(&schedule->faults[i]));
-    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed,
+    json_t *json = json_pack("{s:I, s:s, s:i, s:b, s:b, s:b, s:b, s:b, s:s, s:o}", "seed", (json_int_t)schedule->seed,
         "family", schedule->mariadb ? "mariadb" : "mysql", "members", schedule->members, "semiSync",
-        schedule->semi_sync, "slow", schedule->slow, "idle", schedule->idle, "strict", schedule->strict, "found",
-        violation_names[was], "faults", faults);
+        schedule->semi_sync, "slow", schedule->slow, "idle", schedule->idle, "impatient", schedule->impatient, "strict",
+        schedule->strict, "found", violation_names[was], "faults", faults);
     int rc = json_dump_file(json, path, JSON_INDENT(2));
     json_decref(json);
     return rc;
@@ -398,6 +426,7 @@ int schedule_read(const char *path, struct schedule *ret)
     ret->semi_sync = json_is_true(json_object_get(json, "semiSync"));
     ret->slow = json_is_true(json_object_get(json, "slow"));
     ret->idle = json_is_true(json_object_get(json, "idle"));
+    ret->impatient = json_is_true(json_object_get(json, "impatient"));
     ret->strict = json_is_true(json_object_get(json, "strict"));
     bool good = json && ret->members >= 1 && ret->members <= SIM_MEMBERS_MAX;
     json_array_foreach(json_object_get(json, "faults"), i, fault) {

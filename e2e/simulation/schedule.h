@@ -97,9 +97,10 @@ struct schedule {
     bool mariadb;
     int members;
     bool semi_sync;
-    bool strict; /* a person is never to be asked, not even after a volume was lost, if somebody has everything */
-    bool slow;   /* appliers lag by seconds */
-    bool idle;   /* clients write every few seconds only, so that the heartbeat rests (agent/beat_rest.h) */
+    bool strict;    /* a person is never to be asked, not even after a volume was lost, if somebody has everything */
+    bool slow;      /* appliers lag by seconds */
+    bool impatient; /* a client whose commit waits for seconds connects anew, and tries again (clients.c) */
+    bool idle;      /* clients write every few seconds only, so that the heartbeat rests (agent/beat_rest.h) */
     struct fault faults[SCHEDULE_FAULTS_MAX];
     int fault_count;
 };

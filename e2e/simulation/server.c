@@ -47,16 +47,22 @@ void server_executed(const struct sim *sim, int member, char *out, size_t size)
 
 /* agent/mysql/replication_facts.c: joined with what is executed; MariaDB's is nothing while both threads are off
  * (forget_what_is_dropped). */
+bool server_drops_received(const struct sim *sim, int member)
+{
+    const struct sim_member *at = &sim->members[member];
+    const struct txn_queue *relay = &at->disk.relay;
+    return sim->mariadb && at->disk.configured && at->server.receiver == AGENT_THREAD_OFF &&
+        at->server.applier == AGENT_THREAD_OFF && !at->server.applier_errno && relay->count > relay->at;
+}
+
 void server_received(const struct sim *sim, int member, char *out, size_t size)
 {
     const struct sim_member *at = &sim->members[member];
     const struct txn_queue *relay = &at->disk.relay;
-    bool dropped = sim->mariadb && at->server.receiver == AGENT_THREAD_OFF && at->server.applier == AGENT_THREAD_OFF &&
-        !at->server.applier_errno;
     server_executed(sim, member, out, size);
     if (!sim->mariadb)
         txn_set_print(&at->disk.log.done, &relay->all, sim->txns.sources, out, size);
-    else if (at->disk.configured && !dropped && relay->count > relay->at) {
+    else if (at->disk.configured && !server_drops_received(sim, member) && relay->count > relay->at) {
         const struct txn *last = &sim->txns.all[relay->entries[relay->count - 1]];
         int own = txn_log_last(&at->disk.log);
         if (own < 0 || sim->txns.all[own].number < last->number)
@@ -185,9 +191,15 @@ static void await_word(struct sim *sim, int member)
     if (!has_word && sim->now_ms < at->server.due_ms && at->agent.alive)
         return;
     bool may_cut = has_word && mode->truncate && mode->epoch > at->disk.semi_primary;
-    at->server.in_domain = may_cut;
     int shared = may_cut ? count_shared(sim, &at->disk.log, mode->beyond) : 0;
-    begin_recovery(sim, member, may_cut && shared < at->disk.log.count, shared);
+    bool has_tail = shared < at->disk.log.count;
+    /* agent/set_aside_tail.h: what cannot be set aside as a whole is not cut off. */
+    if (may_cut && has_tail && (server_is_full(sim, member) || sim_chance(sim, member, 15, 10))) {
+        sim_tell(sim, "%s: its tail cannot be set aside, and is left", sim_member_name(member));
+        may_cut = false;
+    }
+    at->server.in_domain = may_cut;
+    begin_recovery(sim, member, may_cut && has_tail, shared);
 }
 
 void server_launch(struct sim *sim, int member)

@@ -39,6 +39,8 @@ bool server_is_locked(const struct sim *sim, int member); /* all of its tables *
 
 /* GTIDs as the server tells them. */
 void server_executed(const struct sim *sim, int member, char *out, size_t size);
+/* replication_facts.h: drops_received. */
+bool server_drops_received(const struct sim *sim, int member);
 void server_received(const struct sim *sim, int member, char *out, size_t size);
 bool server_has_applied_all(const struct sim_member *at);
 /* What waits to be applied is gone. */

@@ -48,6 +48,10 @@ static void simplify(struct sim *sim, struct schedule *schedule, enum violation 
     other.idle = false;
     if (schedule->idle && still_fails(sim, &other, kind, runs))
         *schedule = other;
+    other = *schedule;
+    other.impatient = false;
+    if (schedule->impatient && still_fails(sim, &other, kind, runs))
+        *schedule = other;
     for (int i = 0; i < schedule->fault_count; i++) {
         other = *schedule;
         other.faults[i].when = WHEN_AT_ONCE;

@@ -303,7 +303,8 @@ struct sim_api {
 struct sim_client {
     int member; /* -1: not connected */
     uint64_t run;
-    int txn; /* waits for its answer; -1: none */
+    int txn;          /* waits for its answer; -1: none */
+    int64_t since_ms; /* it was sent */
     int64_t due_ms;
 };
 
@@ -358,6 +359,7 @@ struct sim {
     /* A person stops threads of a server, once the agents have heard that they are to be left alone; 0: nobody does. */
     int64_t stop_threads_ms;
     int stop_threads_of, stop_threads;
+    int64_t wished_ms[SIM_MEMBERS_MAX]; /* when somebody named it in spec.replication.primary last; 0: never */
     int64_t confirmed_lost_ms; /* when somebody said last that a primary is gone for good; 0: never */
     int64_t opened_ms;         /* when a server was opened last */
     int opened_last;           /* which one, under the epoch of the status then; -1: none */
