@@ -32,6 +32,8 @@
 #define END_PREFIX "# end of the binary logs: "
 /* GTIDs of a set that is full take about as much; the rest is counted. */
 #define LIST_MAX (8 * KM_MIB)
+/* Of logs that cannot be taken apart. */
+#define RAW_LEAST_BYTES ((uint64_t)(4 * KM_MIB))
 #define UNFINISHED_PREFIX ".new-"
 
 static enum gtid_flavour family_of(enum agent_flavour flavour)
@@ -164,6 +166,11 @@ void set_aside_list(const struct agent_paths *paths, struct agent_set_asides *re
 
 /* ---- files of a set ---- */
 
+/* How much a set may take, and how much of the volume it may take. */
+struct bounds {
+    uint64_t max, room;
+};
+
 static int sync_close(FILE *file, const char *path, struct error *err)
 {
     bool bad = fflush(file) != 0 || fsync(fileno(file)) < 0;
@@ -247,13 +254,30 @@ static int copy_end(const char *from, const char *to, uint64_t max, uint64_t *re
     return -1;
 }
 
-static int write_raw(const struct set_aside_wish *wish, uint64_t max, const char *dir, struct error *err)
+/* What is errant is at the end of the newest one. */
+static int check_raw(const char *newest, const struct bounds *bounds, struct error *err)
+{
+    struct stat st;
+
+    if (stat(newest, &st) < 0)
+        return error_set_errno(err, errno, "reading %s", newest);
+    uint64_t least = MIN_OF((uint64_t)st.st_size, RAW_LEAST_BYTES);
+    return bounds->max >= least || bounds->max < bounds->room
+        ? 0
+        : error_set(err, ERROR_TOO_LARGE,
+              "%llu bytes of the newest binary log are to be kept, and there is room for %llu",
+              (unsigned long long)least, (unsigned long long)bounds->room);
+}
+
+static int write_raw(const struct set_aside_wish *wish, const struct bounds *bounds, const char *dir, struct error *err)
 {
     _cleanup_(strvec_release) struct strvec names;
+    uint64_t max = bounds->max;
     uint64_t bytes = 0;
 
     strvec_init(&names);
-    if (binlog_tail_files(wish->paths->data_dir, &names, err) < 0)
+    if (binlog_tail_files(wish->paths->data_dir, &names, err) < 0 ||
+        (names.n > 0 && check_raw(names.v[names.n - 1], bounds, err) < 0))
         return -1;
     for (size_t i = names.n; i-- > 0 && max > 0; max -= MIN_OF(max, bytes)) {
         _cleanup_(freep) char *to = xasprintf("%s/raw.%s", dir, strrchr(names.v[i], '/') + 1);
@@ -323,27 +347,47 @@ static char *name_of(const struct set_aside_wish *wish)
     return xasprintf("%s-epoch%llu", time, (unsigned long long)wish->epoch);
 }
 
-static int room(const struct set_aside_wish *wish, uint64_t *ret, struct error *err)
+static int find_bounds(const struct set_aside_wish *wish, struct bounds *ret, struct error *err)
 {
     uint64_t free_bytes = 0;
     uint64_t total = 0;
 
     if (fs_space(wish->paths->volume_dir, &free_bytes, &total, err) < 0)
         return -1;
-    *ret = MIN_OF(wish->max_bytes ? wish->max_bytes : SET_ASIDE_MAX_BYTES, free_bytes / 3);
+    ret->room = wish->room_bytes ? wish->room_bytes : free_bytes / 3;
+    ret->max = MIN_OF(wish->max_bytes ? wish->max_bytes : SET_ASIDE_MAX_BYTES, ret->room);
     return 0;
 }
 
 static int check_room(const struct set_aside_wish *wish, struct error *err)
 {
-    uint64_t max = 0;
+    struct bounds bounds;
 
-    if (room(wish, &max, err) < 0)
+    if (find_bounds(wish, &bounds, err) < 0)
         return -1;
-    return max >= wish->min_bytes
+    return bounds.max >= wish->min_bytes
         ? 0
         : error_set(err, ERROR_TOO_LARGE, "%llu bytes are to be kept, and there is room for %llu",
-              (unsigned long long)wish->min_bytes, (unsigned long long)max);
+              (unsigned long long)wish->min_bytes, (unsigned long long)bounds.max);
+}
+
+/* It names what the others lack, and nothing else: a MySQL set, or a MariaDB position from which on they lack all. */
+static bool is_exact(const struct set_aside_wish *wish)
+{
+    return wish->flavour == AGENT_FLAVOUR_MARIADB ? !str_empty(wish->behind)
+                                                  : *wish->errant && position_is_whole(wish->errant);
+}
+
+static int check_tail(
+    const struct set_aside_wish *wish, const struct binlog_tail *tail, const struct bounds *bounds, struct error *err)
+{
+    uint64_t left_out = binlog_tail_left_out(tail);
+    bool is_for_room = bounds->max == bounds->room;
+
+    if (left_out == 0 || !is_for_room || (binlog_tail_count(tail) > 0 && !is_exact(wish)))
+        return 0;
+    return error_set(err, ERROR_TOO_LARGE, "%llu transactions have no room: they may take %llu bytes of the volume",
+        (unsigned long long)left_out, (unsigned long long)bounds->room);
 }
 
 /* Errant texts of a status are cut where they are long: then all that is new is kept. */
@@ -377,15 +421,17 @@ static void describe(const struct set_aside_wish *wish, const struct binlog_tail
 static int fill(const struct set_aside_wish *wish, const char *dir, struct strbuf *what, struct error *err)
 {
     struct error why = ERROR_INIT;
-    uint64_t max = 0;
+    struct bounds bounds;
 
-    if (room(wish, &max, err) < 0)
+    if (find_bounds(wish, &bounds, err) < 0)
         return -1;
-    _cleanup_(binlog_tail_freep) struct binlog_tail *tail = plan_tail(wish, max, &why);
+    _cleanup_(binlog_tail_freep) struct binlog_tail *tail = plan_tail(wish, bounds.max, &why);
     if (!tail)
         log_warn("binary logs are set aside as they are", LOG_ERR(&why));
+    if (tail && check_tail(wish, tail, &bounds, err) < 0)
+        return -1;
     describe(wish, tail, what);
-    int rc = tail ? write_tail(tail, dir, err) : write_raw(wish, max, dir, err);
+    int rc = tail ? write_tail(tail, dir, err) : write_raw(wish, &bounds, dir, err);
     if (rc < 0 || write_list(wish, tail, tail ? NULL : why.message, what->buf, dir, err) < 0)
         return -1;
     log_warn("transactions are set aside", LOG_STR("what", what->buf), LOG_STR("reason", wish->reason),

@@ -14,8 +14,10 @@
  *
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
- * Bounded: a set by SET_ASIDE_MAX_BYTES and a third of the free space, the newest being kept; sets by number (so that a
- * status names all of them) and sum, the oldest going first. transactions.txt and the log say what was left out.
+ * Bounded: a set by SET_ASIDE_MAX_BYTES, the newest being kept; sets by number (so that a status names all of them) and
+ * sum, the oldest going first. transactions.txt and the log say what was left out. A set takes a third of the free space
+ * at most. Where that is what leaves transactions out it fails, so that the data stays until there is room; unless
+ * nobody can tell which ones the others lack: then the newest that have room are enough, but not none.
  *
  * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a
  * loop.
@@ -43,12 +45,13 @@ struct set_aside_wish {
     const struct agent_paths *paths;
     enum agent_flavour flavour;
     uint64_t epoch;
-    const char *errant; /* GTIDs; "": not known, the newest are kept */
-    const char *behind; /* MariaDB: a position; what is in it is not kept. NULL or "": there is none */
-    uint64_t end;       /* set_aside_beyond.h; 0: it is looked up */
-    const char *reason; /* for people */
-    uint64_t max_bytes; /* 0: SET_ASIDE_MAX_BYTES */
-    uint64_t min_bytes; /* where there is no room for so many nothing is kept, no older set goes, and it fails */
+    const char *errant;  /* GTIDs; "": not known, the newest are kept */
+    const char *behind;  /* MariaDB: a position; what is in it is not kept. NULL or "": there is none */
+    uint64_t end;        /* set_aside_beyond.h; 0: it is looked up */
+    const char *reason;  /* for people */
+    uint64_t max_bytes;  /* 0: SET_ASIDE_MAX_BYTES */
+    uint64_t room_bytes; /* 0: a third of what is free on the volume */
+    uint64_t min_bytes;  /* where there is no room for so many nothing is kept, no older set goes, and it fails */
 };
 
 /* ret: what lies on the volume then, this set first. If the newest set on the volume is of the same end of the binary

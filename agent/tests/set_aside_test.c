@@ -46,20 +46,32 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int make_within(struct world *w, uint64_t room_bytes, uint64_t max_bytes, const char *behind)
+{
+    const struct set_aside_wish wish = {.paths = &w->paths,
+        .flavour = AGENT_FLAVOUR_MARIADB,
+        .epoch = 3,
+        .errant = "",
+        .behind = behind,
+        .reason = "a test",
+        .room_bytes = room_bytes,
+        .max_bytes = max_bytes};
+
+    error_clear(&w->error);
+    return set_aside_make(&wish, &w->sets, &w->error);
+}
+
 /* The volume is full behind that many bytes of a file. */
 static int make(struct world *w, rlim_t room)
 {
-    const struct set_aside_wish wish = {
-        .paths = &w->paths, .flavour = AGENT_FLAVOUR_MARIADB, .epoch = 3, .errant = "", .reason = "a test"};
     struct rlimit before;
     struct rlimit limit;
 
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = MIN_OF(room, before.rlim_max);
-    error_clear(&w->error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int rc = set_aside_make(&wish, &w->sets, &w->error);
+    int rc = make_within(w, 0, 0, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     return rc;
 }
@@ -128,6 +140,58 @@ static void test_no_room_for_raw_logs(void **state)
         assert_int_equal(count_sets(w), 0);
     }
     if (make(w, RLIM_INFINITY) < 0)
+        fail_msg("%s", w->error.message);
+    assert_int_equal(count_sets(w), 1);
+}
+
+/* Twelve transactions of more than 30000 bytes each. */
+static void test_a_volume_that_is_nearly_full(void **state)
+{
+    struct world *w = *state;
+
+    write_logs(w);
+    assert_int_equal(make_within(w, 1000, 0, NULL), -1); /* not even the newest one */
+    assert_non_null(strstr(w->error.message, "12 transactions have no room"));
+    assert_int_equal(make_within(w, 100000, 0, "0-1-7"), -1); /* they are known to be what the others lack */
+    assert_non_null(strstr(w->error.message, "transactions have no room"));
+    assert_int_equal(count_sets(w), 0);
+    if (make_within(w, 100000, 0, NULL) < 0) /* the newest that have room */
+        fail_msg("%s", w->error.message);
+    assert_int_equal(count_sets(w), 1);
+}
+
+static void test_what_is_known_and_has_room(void **state)
+{
+    struct world *w = *state;
+
+    write_logs(w);
+    if (make_within(w, 100000, 0, "0-1-17") < 0)
+        fail_msg("%s", w->error.message);
+    assert_int_equal(count_sets(w), 1);
+}
+
+/* It is the limit of a set that leaves the oldest out. */
+static void test_more_than_a_set_may_hold(void **state)
+{
+    struct world *w = *state;
+
+    write_logs(w);
+    if (make_within(w, 0, 100000, "0-1-7") < 0)
+        fail_msg("%s", w->error.message);
+    assert_non_null(strstr(w->sets.sets[0], "(cut)"));
+}
+
+static void test_raw_logs_on_a_volume_that_is_nearly_full(void **state)
+{
+    struct world *w = *state;
+
+    write_logs(w);
+    binlog_double_rotate(&w->logs, "0-1-19");
+    _cleanup_(freep) char *newest = xasprintf("%s/binlog.%06u", w->logs.dir, w->logs.newest);
+    assert_int_equal(fs_write_file_atomic(newest, "what is this?", 13, 0600, NULL), 0);
+    assert_int_equal(make_within(w, 12, 0, NULL), -1);
+    assert_int_equal(count_sets(w), 0);
+    if (make_within(w, 13, 0, NULL) < 0)
         fail_msg("%s", w->error.message);
     assert_int_equal(count_sets(w), 1);
 }
@@ -234,6 +298,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_volume_that_is_nearly_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_known_and_has_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_more_than_a_set_may_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_raw_logs_on_a_volume_that_is_nearly_full, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
