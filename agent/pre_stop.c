@@ -140,16 +140,57 @@ static void close_primary(struct door *door)
         pause_ms(PRE_STOP_POLL_MS);
 }
 
+/* ---- the server itself ---- */
+
+struct local_server {
+    struct session *session; /* NULL: nobody could log in */
+    const struct dialect *dialect;
+};
+
+static int look_who_it_is(struct local_server *server, struct error *err)
+{
+    struct observation observed = {.read_only = false};
+
+    if (observe_server(server->session, false, &observed, err) < 0)
+        return -1;
+    server->dialect = dialect_for(&observed.version);
+    return server->dialect ? 0 : error_set(err, ERROR_INVALID, "what server this is cannot be told");
+}
+
+/* Leave it in any case. */
+static int enter_server(const struct agent_options *options, struct local_server *ret, struct error *err)
+{
+    _cleanup_(freep) char *user = NULL;
+
+    *ret = (struct local_server){.session = NULL};
+    session_library_init();
+    if (init_user_name(&user, err) < 0)
+        return -1;
+    const struct session_options how = {.socket = options->paths.socket,
+        .user = user,
+        .connect_timeout_s = CLOSE_CONNECT_TIMEOUT_S,
+        .io_timeout_s = CLOSE_IO_TIMEOUT_S};
+    ret->session = session_open(&how, err);
+    return ret->session ? look_who_it_is(ret, err) : -1;
+}
+
+static void leave_server(struct local_server *server)
+{
+    if (server->session)
+        session_close(server->session);
+    session_library_end();
+}
+
 /* Nothing else is asked: no table, for somebody may hold its lock and wait for an acknowledgement (accounts that are
  * being made lock mysql.user). */
-static int may_answer_clients(struct session *session, const struct dialect *dialect, bool *ret, struct error *err)
+static int may_answer_clients(const struct local_server *server, bool *ret, struct error *err)
 {
     struct replication_facts facts = {.seen = false};
     bool read_only = false;
-    const char *sql = dialect->super_read_only ? "SELECT @@global.super_read_only" : "SELECT @@global.read_only";
+    const char *sql = server->dialect->super_read_only ? "SELECT @@global.super_read_only" : "SELECT @@global.read_only";
 
-    if (session_query(session, sql, row_value_take_flag, &read_only, err) < 0 ||
-        semi_sync_observe(session, dialect, &facts, err) < 0)
+    if (session_query(server->session, sql, row_value_take_flag, &read_only, err) < 0 ||
+        semi_sync_observe(server->session, server->dialect, &facts, err) < 0)
         return -1;
     *ret = !read_only || facts.semi_sync_source;
     return 0;
@@ -159,30 +200,33 @@ static int may_answer_clients(struct session *session, const struct dialect *dia
  * SIGTERM that may have such clients, whatever its agent says: it may be dead, or frozen in the midst of a close. */
 static int close_server(const struct agent_options *options, struct error *err)
 {
-    _cleanup_(freep) char *user = NULL;
-    struct observation observed = {.read_only = false};
+    struct local_server server;
     bool may_answer = false;
+    int rc = enter_server(options, &server, err);
 
-    if (init_user_name(&user, err) < 0)
-        return -1;
-    const struct session_options how = {.socket = options->paths.socket,
-        .user = user,
-        .connect_timeout_s = CLOSE_CONNECT_TIMEOUT_S,
-        .io_timeout_s = CLOSE_IO_TIMEOUT_S};
-    session_library_init();
-    struct session *session = session_open(&how, err);
-    if (!session)
-        return -1;
-    int rc = observe_server(session, false, &observed, err);
-    const struct dialect *dialect = rc < 0 ? NULL : dialect_for(&observed.version);
-    rc = dialect ? may_answer_clients(session, dialect, &may_answer, err) : -1;
+    if (rc == 0)
+        rc = may_answer_clients(&server, &may_answer, err);
     if (rc == 0 && may_answer) {
         log_info("the server is closed before it is stopped");
-        rc = role_close(session, dialect, 0, NULL, err);
+        rc = role_close(server.session, server.dialect, 0, NULL, err);
     }
-    session_close(session);
-    session_library_end();
+    leave_server(&server);
     return rc;
+}
+
+/* Whether its commits wait for other members. */
+static bool others_acknowledge(const struct agent_options *options)
+{
+    struct local_server server;
+    struct replication_facts facts = {.seen = false};
+    struct error err = ERROR_INIT;
+
+    if (!server_is_there(&options->paths))
+        return false;
+    bool known = enter_server(options, &server, &err) == 0 &&
+        semi_sync_observe(server.session, server.dialect, &facts, &err) == 0;
+    leave_server(&server);
+    return known && facts.semi_sync_source;
 }
 
 /* Accounts that are being made while their commit waits let nobody log in (MySQL's lock of the ACL cache), and a server
@@ -233,7 +277,9 @@ int pre_stop_run(const struct agent_options *options, struct error *err)
 
     if (instance_config_load(options->paths.config_instance, &config, err) < 0)
         return -1;
-    if (config.replicas > 1) /* else there is nobody to hand over to */
+    /* Else there is nobody to hand over to; unless members were added, of which the mounted file does not know yet: the
+     * kubelet brings it up to date once a minute. */
+    if (config.replicas > 1 || others_acknowledge(options))
         wait_for_handover(options);
     agent_instance_config_release(&config);
     return 0;

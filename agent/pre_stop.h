@@ -9,8 +9,8 @@
  * any case after the time that the operator allows, which leaves the server enough to shut down. One that is still
  * primary then is closed first: by the agent (server_mark_stopping), and by the hook itself where the agent does not,
  * because a MySQL server that gets SIGTERM tells clients whose commits wait that these are done. One that cannot be
- * closed is aborted. `linger`, in container
- * agent: keeps the agent, which tells what becomes of the server, until the server has ended.
+ * closed is aborted. In a cluster of one it does nothing, unless the server's commits wait for others all the same.
+ * `linger`, in container agent: keeps the agent, which tells what becomes of the server, until the server has ended.
  */
 #ifndef KM_AGENT_PRE_STOP_H
 #define KM_AGENT_PRE_STOP_H

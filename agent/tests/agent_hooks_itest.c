@@ -99,10 +99,24 @@ static void test_a_primary_waits_until_it_is_none(void **state)
     assert_true(role_is(rig, "replica", 404));
 }
 
+/* As the file says that was mounted before others were added. */
+static void test_a_cluster_that_was_of_one_waits(void **state)
+{
+    struct agent_rig *rig = *state;
+    put_instance(rig, 1);
+    order(rig, "{\"epoch\":4,\"role\":\"primary\",\"semiSync\":true,\"acks\":1}");
+    assert_true(agent_rig_await_status(rig, "\"semiSync\":true", LONG_MS));
+    struct agent_process hook = agent_rig_start(rig, "pre-stop");
+    assert_false(ended_within(&hook, WATCH_MS));
+    order(rig, "{\"epoch\":5,\"role\":\"replica\",\"sourceHost\":\"127.0.0.1\",\"sourcePort\":1,\"sourceAgentPort\":1}");
+    assert_true(ended_within(&hook, 5000));
+    put_instance(rig, 3);
+}
+
 static void test_a_closed_primary_waits_for_a_while(void **state)
 {
     struct agent_rig *rig = *state;
-    order(rig, "{\"epoch\":4}");
+    order(rig, "{\"epoch\":6}");
     assert_true(role_is(rig, "fenced", 404));
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
     assert_false(ended_within(&hook, WATCH_MS));
@@ -114,11 +128,11 @@ static void test_a_closed_primary_waits_for_a_while(void **state)
 static void test_a_primary_that_nobody_could_replace_is_closed_at_once(void **state)
 {
     struct agent_rig *rig = *state;
-    order(rig, "{\"epoch\":5,\"role\":\"primary\"}");
+    order(rig, "{\"epoch\":7,\"role\":\"primary\"}");
     assert_true(agent_rig_await_status(rig, "\"writable\":true", LONG_MS));
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
     assert_false(ended_within(&hook, WATCH_MS));
-    order(rig, "{\"epoch\":5,\"role\":\"primary\",\"nobodyStays\":true}");
+    order(rig, "{\"epoch\":7,\"role\":\"primary\",\"nobodyStays\":true}");
     assert_true(ended_within(&hook, 5000));
     assert_true(role_is(rig, "primary closed alone last", 200));
     assert_true(agent_rig_await_status(rig, "\"readOnly\":true", 5000));
@@ -127,7 +141,7 @@ static void test_a_primary_that_nobody_could_replace_is_closed_at_once(void **st
 static void test_a_primary_that_nobody_moves_is_closed(void **state)
 {
     struct agent_rig *rig = *state;
-    order(rig, "{\"epoch\":6,\"role\":\"primary\"}");
+    order(rig, "{\"epoch\":8,\"role\":\"primary\"}");
     assert_true(role_is(rig, "primary closed alone", 200)); /* by the hook before */
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
     assert_true(ended_within(&hook, LONG_MS));
@@ -137,7 +151,7 @@ static void test_a_primary_that_nobody_moves_is_closed(void **state)
 static void test_a_cluster_of_one_does_not_wait(void **state)
 {
     struct agent_rig *rig = *state;
-    order(rig, "{\"epoch\":7,\"role\":\"primary\"}");
+    order(rig, "{\"epoch\":9,\"role\":\"primary\"}");
     assert_true(role_is(rig, "primary", 200));
     put_instance(rig, 1);
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
@@ -168,12 +182,12 @@ static void test_an_agent_that_is_ended_before_its_server_still_hands_over(void 
     rig->agent = agent_rig_start(rig, "run");
     put_instance(rig, 3);
     assert_true(agent_rig_await_status(rig, "\"phase\":\"Running\"", LONG_MS));
-    order(rig, "{\"epoch\":8,\"role\":\"primary\"}");
+    order(rig, "{\"epoch\":10,\"role\":\"primary\"}");
     assert_true(agent_rig_await_status(rig, "\"writable\":true", LONG_MS));
     struct agent_process hook = agent_rig_start(rig, "pre-stop");
     assert_false(ended_within(&hook, WATCH_MS));
     kill(rig->agent.inner, SIGTERM);
-    order(rig, "{\"epoch\":9}");
+    order(rig, "{\"epoch\":11}");
     assert_true(agent_rig_await_status(rig, "\"readyReason\":\"it is fenced\"", 1000));
     int code = -1;
     int64_t end_ms = clock_monotonic_ms() + 5000;
@@ -188,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_an_order_nothing_is_waited_for),
         cmocka_unit_test(test_a_primary_waits_until_it_is_none),
+        cmocka_unit_test(test_a_cluster_that_was_of_one_waits),
         cmocka_unit_test(test_a_closed_primary_waits_for_a_while),
         cmocka_unit_test(test_a_primary_that_nobody_could_replace_is_closed_at_once),
         cmocka_unit_test(test_a_primary_that_nobody_moves_is_closed),
