@@ -4,6 +4,7 @@
 #include "agent/write_times.h"
 
 #include "agent/agent_decide.h"
+#include "agent/heartbeat_lane.h"
 #include "agent/instance_state.h"
 #include "agent/role_status.h"
 
@@ -15,15 +16,35 @@ static bool is_open(const struct replication_facts *facts)
     return facts->seen && !facts->read_only;
 }
 
+/* A server that is being closed has no heartbeat any more: what it was held up by ends with the close, and lets nobody
+ * write before. */
+static bool beat_is_late(const struct instance_state *state, int64_t now_ms)
+{
+    const struct agent_order *order = &state->role.order;
+
+    if (state->beat.wanted)
+        return role_beat_is_late(state, now_ms);
+    return state->writes.beat_was_late && (order->role != AGENT_ROLE_PRIMARY || order->heartbeat);
+}
+
 /* Not only some that wait: a busy primary has always some. */
-static bool commits_go_through(const struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)
+static bool commits_go_through(const struct instance_state *state, const struct replication_facts *facts)
 {
     const struct replication_facts *before = &state->replication;
 
-    if (role_beat_is_late(state, now_ms))
+    if (state->writes.beat_was_late)
         return false;
     return !facts->semi_sync_source || facts->waiting_commits == 0 ||
         (before->seen && facts->acknowledged != before->acknowledged);
+}
+
+/* The lock was taken after the last heartbeat that got through, and before the first that did not. */
+static void note_locked(struct instance_state *state)
+{
+    int64_t since_ms = state->beat.blocked_since_ms - HEARTBEAT_INTERVAL_MS;
+
+    if (state->writes.took.at_ms > since_ms)
+        state->writes.took = (struct agent_moment){.at_ms = since_ms, .span_ms = HEARTBEAT_INTERVAL_MS};
 }
 
 static void note_open(
@@ -31,7 +52,12 @@ static void note_open(
 {
     bool is_closed_now = is_open(&state->replication) && !is_open(facts);
 
-    if ((!is_open(facts) && !is_closed_now) || !commits_go_through(state, facts, now_ms))
+    if (!is_open(facts) && !is_closed_now)
+        return;
+    state->writes.beat_was_late = beat_is_late(state, now_ms);
+    if (state->writes.beat_was_late && facts->beat_locked)
+        note_locked(state);
+    if (!commits_go_through(state, facts))
         return;
     state->writes.took =
         (struct agent_moment){.at_ms = started_ms, .span_ms = is_closed_now ? now_ms - started_ms : PROBE_INTERVAL_MS};
@@ -75,6 +101,7 @@ void write_times_opened(struct instance_state *state, uint64_t epoch, int64_t st
     times->opened_epoch = epoch;
     times->first = (struct agent_moment){0};
     times->first_epoch = 0;
+    times->beat_was_late = false;
 }
 
 void write_times_fill(const struct instance_state *state, struct agent_status *ret)

@@ -25,6 +25,7 @@ struct write_times {
     uint64_t opened_epoch;        /* 0: it was not */
     struct agent_moment first;    /* commit after the opening under first_epoch */
     uint64_t first_epoch;         /* 0: there was none, or not yet */
+    bool beat_was_late;           /* at the latest look at the open server that could tell */
 };
 
 /* A look at the server, before its facts are kept and after role_note_look. started_ms: when it began, or the change of

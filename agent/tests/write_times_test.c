@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/agent_decide.h"
+#include "agent/heartbeat_lane.h"
 #include "agent/instance_state.h"
 
 #define NOW 1000000
@@ -36,6 +37,7 @@ static void a_primary_takes_writes_as_in_the_table(void **state)
         {"commits that need not wait do not count", true, true, true, false, 3, 10, 10, 0, STARTED, PROBE_INTERVAL_MS},
         {"closed while none got through", true, true, false, true, 3, 10, 10, 0, 0, 0},
         {"the heartbeat is late", true, true, true, true, 0, 10, 12, 600, 0, 0},
+        {"closed while it is late", true, true, false, true, 0, 10, 12, 600, 0, 0},
         {"the heartbeat is on its way", true, true, true, true, 0, 10, 12, 400, STARTED, PROBE_INTERVAL_MS},
     };
 
@@ -55,6 +57,43 @@ static void a_primary_takes_writes_as_in_the_table(void **state)
         write_times_look(&now, &facts, STARTED, NOW);
         int64_t at_ms = rows[i].at_ms ? rows[i].at_ms : 7, span_ms = rows[i].at_ms ? rows[i].span_ms : 8;
         if (now.writes.took.at_ms != at_ms || now.writes.took.span_ms != span_ms)
+            fail_msg(
+                "%s: %lld + %lld", rows[i].name, (long long)now.writes.took.at_ms, (long long)now.writes.took.span_ms);
+    }
+}
+
+/* Its heartbeat is late from 600 ms after its beginning on; then it is closed, and has none. */
+static void a_close_is_no_sign_of_writes_that_a_lock_held_up(void **state)
+{
+    static const struct {
+        const char *name;
+        bool locked;   /* the heartbeat was seen to wait for somebody's lock */
+        bool beats;    /* ordered to have heartbeats */
+        int64_t at_ms; /* after the close; the look before was at BEFORE */
+        int64_t span_ms;
+    } rows[] = {
+        {"locked", true, true, BEFORE - 600 - HEARTBEAT_INTERVAL_MS, HEARTBEAT_INTERVAL_MS},
+        {"late for another reason", false, true, BEFORE - 100, PROBE_INTERVAL_MS},
+        {"it needs no heartbeats any more, and goes on", false, false, STARTED, PROBE_INTERVAL_MS},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct instance_state now = {.replication = {.seen = true},
+            .writes.took = {.at_ms = BEFORE - 100, .span_ms = PROBE_INTERVAL_MS},
+            .beat = {.wanted = true, .blocked_since_ms = BEFORE - 600},
+            .role.order = {.role = AGENT_ROLE_PRIMARY, .heartbeat = true}};
+        struct replication_facts facts = {.seen = true, .beat_locked = rows[i].locked};
+        write_times_look(&now, &facts, BEFORE, BEFORE);
+        now.beat = (struct beat_state){.wanted = false};
+        now.role.order.heartbeat = false;
+        if (rows[i].beats)
+            now.role.order.role = AGENT_ROLE_REPLICA;
+        facts.beat_locked = false;
+        write_times_look(&now, &facts, STARTED - 1, STARTED); /* on its way */
+        facts.read_only = rows[i].beats;
+        write_times_look(&now, &facts, STARTED, NOW);
+        if (now.writes.took.at_ms != rows[i].at_ms || now.writes.took.span_ms != rows[i].span_ms)
             fail_msg(
                 "%s: %lld + %lld", rows[i].name, (long long)now.writes.took.at_ms, (long long)now.writes.took.span_ms);
     }
@@ -128,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_primary_takes_writes_as_in_the_table),
+        cmocka_unit_test(a_close_is_no_sign_of_writes_that_a_lock_held_up),
         cmocka_unit_test(a_replica_receives_as_in_the_table),
         cmocka_unit_test(an_opening_is_told_with_its_epoch),
     };
