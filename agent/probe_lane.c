@@ -68,7 +68,9 @@ static int look_at_locks(struct probe_lane *lane, struct error *err)
 
     if ((!lane->beat_late ||
             replication_beat_locked(lane->session, lane->options.user, &facts->beat_locked, &failure) == 0) &&
-        (!lane->lock_waits || lock_waits_look(lane->session, &result->lock_waited_s, &failure) == 0))
+        (!lane->lock_waits || lock_waits_look(lane->session, &result->lock_waited_s, &failure) == 0) &&
+        ((!lane->beat_late && result->lock_waited_s <= 0) ||
+            lock_holder_look(lane->session, facts->lock_holder, sizeof(facts->lock_holder), &failure) == 0))
         return 0;
     return replication_goes_without(facts->unread, "who waits for locks", &failure, err) ? 0 : -1;
 }

@@ -315,6 +315,21 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     fill_errant(state, ret);
 }
 
+static void fill_lock(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
+{
+    const char *holder = state->replication.lock_holder;
+
+    ret->locked_ms = state->beat.wanted ? role_locked_ms(state, now_ms) : state->lock_waited_s * 1000;
+    if (ret->locked_ms == 0)
+        return;
+    memcpy(ret->lock_holder, holder, sizeof(ret->lock_holder));
+    if (ret->locked_ms >= LOCKED_TOLD_MS)
+        agent_status_add_problem(ret, AGENT_PROBLEM_WRITES_LOCKED,
+            "nobody can write: %s holds a lock on all tables (FLUSH TABLES WITH READ LOCK, a backup); %sUNLOCK TABLES "
+            "there, or KILL, ends it",
+            *holder ? holder : "a session", *holder ? "" : "find it by SHOW PROCESSLIST; ");
+}
+
 static void fill_primary(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
 {
     const struct replication_facts *facts = &state->replication;
@@ -328,11 +343,7 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
     ret->writes_blocked_ms = role_blocked_ms(state, now_ms);
     ret->stalled_ms = role_stalled_ms(state, now_ms);
     ret->long_transactions = facts->long_transactions;
-    if (role_locked_ms(state, now_ms) >= LOCKED_TOLD_MS ||
-        (!state->beat.wanted && state->lock_waited_s * 1000 >= LOCKED_TOLD_MS))
-        agent_status_add_problem(ret, AGENT_PROBLEM_WRITES_LOCKED,
-            "nobody can write: a session holds a lock on all tables (FLUSH TABLES WITH READ LOCK, a backup); find it "
-            "by SHOW PROCESSLIST; UNLOCK TABLES there, or KILL, ends it");
+    fill_lock(state, now_ms, ret);
     size_t gtid_len = strlen(str_or_empty(facts->gtid_executed));
     if (!position_is_whole(facts->gtid_executed))
         agent_status_add_problem(ret, AGENT_PROBLEM_GTID_SET_TOO_LONG,

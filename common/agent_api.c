@@ -326,6 +326,8 @@ static const struct json_field fields[] = {
     FIELD("firstCommitEpoch", U64, CHANGE_COUNTS, first_commit_epoch),
     FIELD("longTransactions", U32, CHANGE_COUNTS, long_transactions),
     FIELD("longTransaction", TEXT, CHANGE_COUNTS, long_transaction),
+    FIELD("lockedMs", I64, CHANGE_IGNORED, locked_ms),
+    FIELD("lockHolder", TEXT, CHANGE_COUNTS, lock_holder),
     FIELD_ENUM("data", data, data_names),
     FIELD_ENUM("mark", mark, agent_mark_names),
     FIELD("restoredNumber", U64, CHANGE_COUNTS, restored_number),

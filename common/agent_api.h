@@ -234,6 +234,7 @@ struct agent_set_asides {
 
 #define AGENT_PROBLEMS_MAX 8
 #define AGENT_PURGE_ID_SIZE 17
+#define AGENT_LOCK_HOLDER_SIZE 96
 #define AGENT_BINLOG_NAME_SIZE 64
 
 struct agent_status {
@@ -368,6 +369,10 @@ struct agent_status {
     /* primary: of clients, open for more than a second with writes, or statements that hold writes up */
     uint32_t long_transactions;
     char long_transaction[160]; /* the oldest: "thread 17 of app@10.1.2.3, 42 s: UPDATE" */
+    /* primary: for how long writes have waited for a lock that a session holds on all tables; 0: they do not, or the
+     * agent does not tell */
+    int64_t locked_ms;
+    char lock_holder[AGENT_LOCK_HOLDER_SIZE]; /* "thread 17 of app@10.1.2.3"; "": the server does not say */
 
     enum agent_data data;
     enum agent_mark mark; /* on the volume */

@@ -16,4 +16,8 @@ bool lock_waits_row(const char *state, const char *info);
 /* For how many seconds the one has waited that waits for longest; 0: nobody does. The session must be idle. */
 int lock_waits_look(struct session *session, int64_t *ret_s, struct error *err) KM_MUST_CHECK;
 
+/* Who holds a lock on all tables: "thread 17 of app@10.1.2.3"; "": nobody, or the server does not tell (MariaDB without
+ * performance_schema and its instrument wait/lock/metadata/sql/mdl). The session must be idle. */
+int lock_holder_look(struct session *session, char *out, size_t size, struct error *err) KM_MUST_CHECK;
+
 #endif

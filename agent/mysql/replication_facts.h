@@ -72,7 +72,8 @@ struct replication_facts {
     uint64_t unacknowledged;   /* commits that ended without, likewise */
     bool unacknowledged_known; /* the server was asked for these counts */
 
-    bool beat_locked; /* replication_beat_locked; only asked when a heartbeat is late */
+    bool beat_locked;                         /* replication_beat_locked; only asked when a heartbeat is late */
+    char lock_holder[AGENT_LOCK_HOLDER_SIZE]; /* lock_holder_look; only asked when writes may wait for a lock */
 
     bool has_beat;
     bool beat_unread;     /* what the row says is not known: it could not be read */

@@ -299,11 +299,15 @@ static void test_a_lock_on_all_tables_is_told(void **unused)
 {
     static const struct {
         int64_t blocked_ms, seen_ms; /* ago; -1: never */
-        bool told;
+        const char *holder;
+        int64_t locked_ms;
+        bool told; /* by the problem, which names the holder */
     } rows[] = {
-        {4900, 300, false}, {5000, 300, true}, {61000, 300, true},
-        {61000, 3100, false},                                      /* it waits for something else by now */
-        {61000, -1, false}, {400, 300, false}, {200, 9000, false}, /* the latest write got through */
+        {600, 50, "", 600, false}, {4900, 300, "thread 17 of root@10.1.2.3", 4900, false},
+        {5000, 300, "thread 17 of root@10.1.2.3", 5000, true}, {61000, 300, "", 61000, true},
+        {61000, 3100, "", 0, false}, /* it waits for something else by now */
+        {61000, -1, "thread 17 of root@10.1.2.3", 0, false}, {400, 300, "", 0, false},
+        {200, 9000, "", 0, false}, /* the latest write got through */
     };
 
     UNUSED(unused);
@@ -314,10 +318,15 @@ static void test_a_lock_on_all_tables_is_told(void **unused)
         if (rows[i].seen_ms >= 0)
             state.beat.locked_ms = NOW - rows[i].seen_ms;
         state.replication.gtid_executed = "";
+        snprintf(state.replication.lock_holder, AGENT_LOCK_HOLDER_SIZE, "%s", rows[i].holder);
         role_fill_status(&state, NOW, &status);
+        assert_int_equal(status.locked_ms, rows[i].locked_ms);
+        assert_string_equal(status.lock_holder, rows[i].locked_ms ? rows[i].holder : "");
         bool told = false;
         for (int k = 0; k < status.problem_count; k++)
-            told = told || status.problems[k].kind == AGENT_PROBLEM_WRITES_LOCKED;
+            told = told ||
+                (status.problems[k].kind == AGENT_PROBLEM_WRITES_LOCKED &&
+                    strstr(status.problems[k].message, *rows[i].holder ? rows[i].holder : "a session holds"));
         assert_int_equal(told, rows[i].told);
     }
 }

@@ -118,6 +118,7 @@ static void make_largest(struct agent_status *status, struct strbuf positions[st
         FILL(set_aside.sets[i]);
     FILL(salvaged);
     FILL(long_transaction);
+    FILL(lock_holder);
     FILL(seed.message);
     FILL(seed.task);
     FILL(backup.id);

@@ -42,6 +42,8 @@ static struct agent_status full_status(void)
         .opening_epoch = 4,
         .first_commit = {6000, 11},
         .first_commit_epoch = 4,
+        .locked_ms = 1500,
+        .lock_holder = "thread 17 of root@10.1.2.3",
     };
     agent_status_add_problem(&status, AGENT_PROBLEM_VOLUME_FULL, "%d %%", 3);
     return status;
@@ -73,6 +75,8 @@ static void test_status_round_trip(void **unused)
     assert_memory_equal(&read.first_commit, &status.first_commit, sizeof(status.first_commit));
     assert_memory_equal(&read.opening, &status.opening, sizeof(status.opening));
     assert_int_equal(read.opening_epoch, 4);
+    assert_int_equal(read.locked_ms, 1500);
+    assert_string_equal(read.lock_holder, "thread 17 of root@10.1.2.3");
 }
 
 /* The largest one that there is: both positions of POSITION_TEXT_MAX. */

@@ -110,15 +110,15 @@ static void note_apply(
     str_replace(&memory->apply_position, primary->agent->gtid_executed);
 }
 
-static void note_archive(
-    struct cluster_memory *memory, const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+/* Since when a wish waits, which counts under one epoch only. */
+static void note_wait(const struct cluster_snapshot *snapshot, bool waits, int64_t *since_ms, int64_t *since_epoch)
 {
     int64_t epoch = snapshot->last.roles.epoch;
-    if (!intent->waits_to_archive)
-        memory->archive_since_ms = 0;
-    else if (memory->archive_since_ms == 0 || memory->archive_epoch != epoch)
-        memory->archive_since_ms = snapshot->now_ms;
-    memory->archive_epoch = epoch;
+    if (!waits)
+        *since_ms = 0;
+    else if (*since_ms == 0 || *since_epoch != epoch)
+        *since_ms = snapshot->now_ms;
+    *since_epoch = epoch;
 }
 
 void cluster_notes_drain(
@@ -129,7 +129,8 @@ void cluster_notes_drain(
     else if (memory->drain_since_ms == 0)
         memory->drain_since_ms = snapshot->now_ms;
     note_apply(memory, snapshot, intent);
-    note_archive(memory, snapshot, intent);
+    note_wait(snapshot, intent->waits_to_archive, &memory->archive_since_ms, &memory->archive_epoch);
+    note_wait(snapshot, intent->waits_to_unlock, &memory->unlock_since_ms, &memory->unlock_epoch);
 }
 
 bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -172,6 +173,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->apply_since_ms = applies ? memory->apply_since_ms : 0;
     snapshot->apply_position = applies ? memory->apply_position : NULL;
     snapshot->archive_since_ms = memory->archive_epoch == snapshot->last.roles.epoch ? memory->archive_since_ms : 0;
+    snapshot->unlock_since_ms = memory->unlock_epoch == snapshot->last.roles.epoch ? memory->unlock_since_ms : 0;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);

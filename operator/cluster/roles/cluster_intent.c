@@ -263,6 +263,34 @@ static void keep_patience(const struct cluster_snapshot *snapshot, struct cluste
 {
     intent->waits_for_drain |= snapshot->drain_since_ms > 0;
     intent->waits_to_archive |= snapshot->archive_since_ms > 0;
+    intent->waits_to_unlock |= snapshot->unlock_since_ms > 0;
+}
+
+static int64_t waited_to_unlock_ms(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->unlock_since_ms > 0 ? snapshot->now_ms - snapshot->unlock_since_ms : 0;
+}
+
+/* Whoever holds a lock on all tables loses it with the move, and a backup that rests upon it is worth nothing. So it is
+ * waited for while nothing has begun: it is that session which holds writers up then. Not for ever, as it may be one
+ * that was forgotten; nor by who leaves anyway. */
+static bool must_unlock(const struct cluster_snapshot *snapshot, enum transition_reason reason,
+    const struct cluster_member *primary, struct cluster_intent *intent)
+{
+    int64_t left_ms = CLUSTER_MOVE_LOCK_PATIENCE_MS - waited_to_unlock_ms(snapshot);
+    if (reason == TRANSITION_POD_DELETED || member_is_closed_for_room(snapshot, primary) || left_ms <= 0 ||
+        !member_is_locked(primary))
+        return false;
+    const char *holder = primary->agent->lock_holder;
+    intent->waits_to_unlock = true;
+    keep_patience(snapshot, intent);
+    intent->again_ms = MIN_OF(left_ms, 1000);
+    cluster_intent_say(intent,
+        "move the primary away from %s (%s); waits up to %lld s for %s, which holds a lock on all tables (FLUSH TABLES "
+        "WITH READ LOCK, a backup) and is ended then",
+        primary->name, transition_reason_name(reason), (long long)((left_ms + 999) / 1000),
+        str_empty(holder) ? "a session" : holder);
+    return true;
 }
 
 /* Transactions that are open for long are waited for while writes still go on. */
@@ -273,8 +301,9 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     if (reason == TRANSITION_POD_DELETED)
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
+    bool is_given_up = member_is_locked(primary) && waited_to_unlock_ms(snapshot) >= CLUSTER_MOVE_LOCK_PATIENCE_MS;
     if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms || primary->departed ||
-        member_is_closed_for_room(snapshot, primary))
+        member_is_closed_for_room(snapshot, primary) || is_given_up) /* none of them can commit behind the lock */
         return false;
     intent->waits_for_drain = true;
     keep_patience(snapshot, intent);
@@ -368,7 +397,8 @@ static void grant(const struct cluster_snapshot *snapshot, const struct cluster_
     if (!target)
         cluster_intent_say(intent, "move the primary away from %s (%s); blocked: %s", primary->name,
             transition_reason_name(wish->reason), why);
-    else if (!must_drain(snapshot, wish->reason, primary, intent) &&
+    else if (!must_unlock(snapshot, wish->reason, primary, intent) &&
+        !must_drain(snapshot, wish->reason, primary, intent) &&
         !must_archive(snapshot, wish->reason, primary, target, intent) &&
         !must_apply(snapshot, wish->reason, primary, target, intent))
         begin_transition(snapshot, primary, target, wish->reason, intent);

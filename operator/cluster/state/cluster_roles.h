@@ -63,6 +63,8 @@
  * lag a little. */
 #define CLUSTER_MOVE_LAG_MAX_MS 1000
 #define CLUSTER_MOVE_LAG_PATIENCE_MS 60000
+/* Nor for so long while a session at the old primary holds a lock on all tables. */
+#define CLUSTER_MOVE_LOCK_PATIENCE_MS 60000
 
 /* A wish to move the primary. */
 struct cluster_wish {
@@ -107,6 +109,7 @@ struct cluster_intent {
     bool waits_for_drain;  /* only long transactions hold a wish up: since when is remembered outside */
     bool waits_to_apply;   /* only what the target has to apply holds a wish up: likewise */
     bool waits_to_archive; /* only what the primary has to archive: likewise */
+    bool waits_to_unlock;  /* only a lock on all tables of the primary: likewise */
     int64_t again_ms;      /* look again then, 0: when something happens */
 };
 

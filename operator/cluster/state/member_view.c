@@ -181,6 +181,13 @@ bool member_has_problem(const struct cluster_member *member, enum agent_problem_
     return false;
 }
 
+/* An agent of an earlier version has but the problem, which it tells five seconds later. */
+bool member_is_locked(const struct cluster_member *member)
+{
+    return member_speaks(member) &&
+        (member->agent->locked_ms > 0 || member_has_problem(member, AGENT_PROBLEM_WRITES_LOCKED));
+}
+
 bool member_commits_wait(const struct cluster_member *member)
 {
     return member_speaks(member) && member->agent->writes_blocked_ms >= AGENT_WATCH_BLOCKED_MS;

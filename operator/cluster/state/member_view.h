@@ -52,6 +52,8 @@ const char *member_why_not_following(const struct cluster_snapshot *snapshot, co
 /* How its positions are written. It has an agent. */
 enum gtid_flavour member_gtid_flavour(const struct cluster_member *member);
 bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind);
+/* Writes on it wait for a lock that a session holds on all tables. */
+bool member_is_locked(const struct cluster_member *member);
 /* Its commits have waited for acknowledgements for longer than a hiccup takes: as long as makes the agent's word news
  * (AGENT_WATCH_BLOCKED_MS). */
 bool member_commits_wait(const struct cluster_member *member);

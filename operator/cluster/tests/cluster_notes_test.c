@@ -10,7 +10,7 @@
 
 #include "common/alloc.h"
 
-static void the_wait_for_the_archive_is_counted_from_its_beginning(void **state)
+static void what_a_wish_waits_for_is_counted_from_its_beginning(void **state)
 {
     static const struct {
         int64_t epoch, now_ms;
@@ -37,10 +37,11 @@ static void the_wait_for_the_archive_is_counted_from_its_beginning(void **state)
         if (i > 0)
             assert_int_equal(
                 snapshot->archive_since_ms, rounds[i].epoch == rounds[i - 1].epoch ? rounds[i - 1].since_ms : 0);
-        intent->waits_to_archive = rounds[i].waits;
+        intent->waits_to_archive = intent->waits_to_unlock = rounds[i].waits;
         cluster_notes_drain(memory, snapshot, intent);
         cluster_notes_show(memory, rounds[i].now_ms, snapshot);
         assert_int_equal(snapshot->archive_since_ms, rounds[i].since_ms);
+        assert_int_equal(snapshot->unlock_since_ms, rounds[i].since_ms);
     }
     free(memory);
     free(intent);
@@ -81,7 +82,7 @@ static void who_is_woken_is_given_all_its_time_to_come_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_wait_for_the_archive_is_counted_from_its_beginning),
+        cmocka_unit_test(what_a_wish_waits_for_is_counted_from_its_beginning),
         cmocka_unit_test(who_is_woken_is_given_all_its_time_to_come_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
