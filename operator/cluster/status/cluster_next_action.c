@@ -83,13 +83,18 @@ static bool say_what_is_to_do(struct report *report)
     const char *own = snapshot->last.roles.initialized ? report->decision->intent.next_action : "";
     char remedy[sizeof(status->next_action)];
     struct first_start first;
+    const struct agent_problem *lock = NULL;
+    const struct cluster_member *locked = report_find_locked(report, &lock);
     if (snapshot->cluster.paused || snapshot->final.deleting)
         return false;
     if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
     else if (first_start_fails(snapshot, &first))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", first.remedy);
-    else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
+    else if (locked) {
+        report_put_text(remedy, sizeof(remedy), "%s: %s", locked->name, lock->message);
+        put_before(status, remedy, report->decision->next_action);
+    } else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
         put_before(status, remedy, own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_before(status, remedy, own);

@@ -347,13 +347,17 @@ static bool find_carried_problem(const struct report *report)
 static void set_healthy(struct report *report)
 {
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    const struct agent_problem *problem = NULL;
+    const struct agent_problem *problem = NULL, *lock = NULL;
+    const struct cluster_member *locked = report_find_locked(report, &lock);
     const struct cluster_member *ailing = report_find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
     char message[REPORT_MESSAGE_SIZE] = "";
     if (!report->snapshot->usable && report->wanted == 0)
         set(report, CONDITION_HEALTHY, false, reason_name(REASON_NOT_ACCEPTED),
             "there is nothing until the spec is accepted");
+    else if (unready && locked)
+        set(report, CONDITION_HEALTHY, false, lock->reason, "%d of %d members are ready; %s: %s", report->ready,
+            report->wanted, locked->name, lock->message);
     else if (unready) {
         report_instance_message(unready, message, sizeof(message));
         const char *reason = member_trouble_reason(unready);

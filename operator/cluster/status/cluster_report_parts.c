@@ -68,3 +68,16 @@ const struct cluster_member *report_find_ailing(const struct report *report, con
     }
     return NULL;
 }
+
+const struct cluster_member *report_find_locked(const struct report *report, const struct agent_problem **ret)
+{
+    const struct cluster_member *primary = cluster_primary(report->snapshot);
+    if (!primary || !cluster_member_is_ready(primary) || !member_has_problem(primary, AGENT_PROBLEM_WRITES_LOCKED))
+        return NULL;
+    for (int i = 0; i < primary->agent->problem_count; i++) {
+        *ret = &primary->agent->problems[i];
+        if ((*ret)->kind == AGENT_PROBLEM_WRITES_LOCKED)
+            return primary;
+    }
+    return NULL;
+}

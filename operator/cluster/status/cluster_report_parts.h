@@ -41,5 +41,8 @@ bool report_problem_is_over(
 /* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. NULL:
  * there is none. */
 const struct cluster_member *report_find_ailing(const struct report *report, const struct agent_problem **ret);
+/* The primary, if it serves and yet nobody can write there: a session holds a lock on all tables. That comes before a
+ * member that is missing. NULL: it is not so. */
+const struct cluster_member *report_find_locked(const struct report *report, const struct agent_problem **ret);
 
 #endif
