@@ -161,7 +161,7 @@ static enum roll_reason why_ended(const struct pod_object *pod)
     return is_killed ? ROLL_REASON_KILLED : ROLL_REASON_ENDED;
 }
 
-static const struct cluster_member *find_opened_by_another(const struct cluster_snapshot *snapshot)
+const struct cluster_member *roll_find_opened_by_another(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -229,7 +229,7 @@ static void note_blocked(const struct cluster_snapshot *snapshot, struct cluster
 
 static void say_obstacle(const struct cluster_snapshot *snapshot, struct cluster_roll_status *roll)
 {
-    const struct cluster_member *opened = is_kept(snapshot) ? find_opened_by_another(snapshot) : NULL;
+    const struct cluster_member *opened = is_kept(snapshot) ? roll_find_opened_by_another(snapshot) : NULL;
     const char *backup = snapshot->last.last_backup;
     *roll->obstacle = '\0';
     if (!is_kept(snapshot))

@@ -47,6 +47,8 @@ bool roll_must_be_kept(const struct cluster_snapshot *snapshot);
 
 /* Another version of the server than what is stored may have opened the member's data. before_kept is set. */
 bool roll_opened_by_another(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* The first one of which that may be so, of those that this roll has replaced. NULL: of none. */
+const struct cluster_member *roll_find_opened_by_another(const struct cluster_snapshot *snapshot);
 
 /* status.roll as this decision leaves it. */
 void roll_record(

@@ -94,7 +94,7 @@ static bool say_what_is_to_do(struct report *report)
     else if (locked) {
         report_put_text(remedy, sizeof(remedy), "%s: %s", locked->name, lock->message);
         put_before(status, remedy, report->decision->next_action);
-    } else if (roll_remedy(&status->roll, remedy, sizeof(remedy)))
+    } else if (roll_remedy(snapshot, &status->roll, remedy, sizeof(remedy)))
         put_before(status, remedy, own);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_before(status, remedy, own);

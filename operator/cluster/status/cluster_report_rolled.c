@@ -6,6 +6,8 @@
 #include "common/clock.h"
 #include "operator/api/condition_reason.h"
 #include "operator/cluster/rollout/roll_target.h"
+#include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_trouble.h"
 
 /* When the same is tried again; the rest stands in the next action. */
 static void say_when(const struct cluster_roll_status *roll, char *out, size_t size)
@@ -42,17 +44,31 @@ void cluster_report_rolled(const struct cluster_snapshot *snapshot, struct clust
         kube_conditions_remove(&status->conditions, CONDITION_ROLLED_BACK);
 }
 
-bool roll_remedy(const struct cluster_roll_status *roll, char *out, size_t size)
+/* The other way out, where nothing goes back because of a member's data: "; or set the image back and …". */
+static void say_way_back(const struct cluster_snapshot *snapshot, char *out, size_t size)
 {
+    const struct cluster_member *opened = snapshot->before_kept ? roll_find_opened_by_another(snapshot) : NULL;
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    char copy[256];
+    *out = '\0';
+    if (opened && primary && !roll_opened_by_another(snapshot, primary) &&
+        member_copy_remedy(snapshot, opened, copy, sizeof(copy)))
+        snprintf(out, size, ", or set the image back and %s", copy);
+}
+
+bool roll_remedy(const struct cluster_snapshot *snapshot, const struct cluster_roll_status *roll, char *out, size_t size)
+{
+    char back[320];
     if (roll->phase == ROLL_PHASE_ROLLED_BACK)
         snprintf(out, size,
             "correct what was changed last (spec, its MysqlConfig, the operator), or set annotation " ANNOTATION_ROLL_AGAIN
             " to a new value to try the same again: %s: %s",
             roll->member, roll->message);
-    else if (roll->phase == ROLL_PHASE_FAILED)
-        snprintf(out, size, "correct what was changed last, nothing goes back by itself (%s): %s: %s", roll->obstacle,
-            roll->member, roll->message);
-    else
+    else if (roll->phase == ROLL_PHASE_FAILED) {
+        say_way_back(snapshot, back, sizeof(back));
+        snprintf(out, size, "correct what was changed last%s; nothing goes back by itself (%s): %s: %s", back,
+            roll->obstacle, roll->member, roll->message);
+    } else
         return false;
     return true;
 }

@@ -11,6 +11,7 @@
 /* By status->roll; without a failure the condition is taken out. */
 void cluster_report_rolled(const struct cluster_snapshot *snapshot, struct cluster_status *status);
 /* False: nothing is to do about a roll. */
-bool roll_remedy(const struct cluster_roll_status *roll, char *out, size_t size);
+bool roll_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_roll_status *roll, char *out, size_t size);
 
 #endif

@@ -169,14 +169,35 @@ static void remedy_image(
         field, image ? " (now " : "", image ? image : "", image ? ")" : "");
 }
 
+bool member_copy_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    char claim[DERIVED_NAME_SIZE];
+    if (!primary || primary == member || !member_is_open(snapshot, primary))
+        return false;
+    cluster_claim_name(claim, snapshot->name, member->ordinal);
+    snprintf(out, size, "delete claim %s and pod %s, so that it is copied anew", claim, member->name);
+    return true;
+}
+
+/* The primary serves with the same image. So that holds a server, and it is the member's data that does not fit: another
+ * server has written it, as when an image was set forth and back in the midst of a roll. A copy of the primary's does. */
+static bool is_alone_with_its_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return primary && member_has_newest_template(snapshot, primary) && member_has_newest_template(snapshot, member);
+}
+
 static void remedy_other_image(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
-    char field[CONFIG_FIELD_SIZE];
+    char field[CONFIG_FIELD_SIZE], copy[256] = "";
     const char *image = image_named(snapshot, member->pod->problem_container);
+    bool copied = is_alone_with_its_data(snapshot, member) && member_copy_remedy(snapshot, member, copy, sizeof(copy));
     member_image_field(snapshot, member, field, sizeof(field));
-    snprintf(out, size, "set %s to an image with a server that fits%s%s%s", field, image ? " (now " : "",
-        image ? image : "", image ? ")" : "");
+    snprintf(out, size, "set %s to an image with a server that fits%s%s%s%s%s", field, image ? " (now " : "",
+        image ? image : "", image ? ")" : "", copied ? "; or " : "", copy);
 }
 
 static bool remedy_mycnf(

@@ -44,4 +44,9 @@ const struct cluster_member *cluster_worst_member(const struct cluster_snapshot 
 bool member_trouble_remedy(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size);
 
+/* Its volume can be given up: the primary, which has all that was acknowledged, serves, and is another one. How, for a
+ * remedy: "delete claim data-shop-mysql-2 and pod shop-mysql-2, so that it is copied anew". False: it cannot. */
+bool member_copy_remedy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size);
+
 #endif
