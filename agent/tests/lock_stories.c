@@ -15,7 +15,6 @@
 #define LONG_MS 60000
 #define WRITING_MS 3000
 #define LOCKED_MS 7000 /* longer than WritesLocked takes */
-#define CLOSED_MS 3000 /* the way of a statement, on a busy machine */
 #define SLACK_MS 1000  /* two looks of the agent */
 
 static bool is_locked(const struct member *member)
@@ -51,21 +50,21 @@ static pid_t hold_lock(struct replication_rig *rig)
     return holder;
 }
 
-/* As the operator does it. Returns how long the close took. */
-static int64_t close_and_open_ms(struct replication_rig *rig)
+/* As the operator does it. */
+static void close_and_open(struct replication_rig *rig)
 {
     int64_t started_ms = clock_monotonic_ms();
 
     rig->epoch++;
-    member_give(rig, 0, replication_rig_replica(rig, 1));
+    member_give(rig, 0, replication_rig_fence(rig));
     member_await(rig, 0, member_done, "closed");
     int64_t closed_ms = clock_monotonic_ms();
     member_give(rig, 1, replication_rig_primary(rig, rig->members[0].status.gtid_executed));
     member_await(rig, 1, member_done, "open");
+    member_give(rig, 0, replication_rig_replica(rig, 1));
     member_give(rig, 2, replication_rig_replica(rig, 1));
     printf("closed within %lld ms, the next one open within %lld ms\n", (long long)(closed_ms - started_ms),
         (long long)(clock_monotonic_ms() - closed_ms));
-    return closed_ms - started_ms;
 }
 
 static bool tells_of_a_lock(const struct member *member)
@@ -110,7 +109,7 @@ static void test_a_switchover_says_since_when_writers_wait(void **state)
     pid_t holder = hold_lock(rig);
     int64_t locked_ms = clock_monotonic_ms();
     replication_rig_run(rig, LOCKED_MS);
-    int64_t close_ms = close_and_open_ms(rig);
+    close_and_open(rig);
     int64_t took_ms = took_writes_ms(from) - locked_ms;
     replication_rig_run(rig, WRITING_MS);
     int64_t gap_ms = writer_gap_ms(writer, 1, 100);
@@ -121,7 +120,6 @@ static void test_a_switchover_says_since_when_writers_wait(void **state)
         "locked for %d ms before; the writer waited %lld ms in all; the last sign of a write: %lld ms after the lock\n",
         LOCKED_MS, (long long)gap_ms, (long long)took_ms);
     assert_true(gap_ms > LOCKED_MS);
-    assert_true(close_ms < CLOSED_MS);
     assert_true(took_ms < SLACK_MS);
 }
 
