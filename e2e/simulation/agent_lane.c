@@ -206,7 +206,7 @@ static bool salvage(struct sim *sim, int member, struct role_result *out)
 {
     struct sim_agent *agent = &sim->members[member].agent;
     if (agent->job.salvage == SALVAGE_FETCHED) {
-        for (int i = 0; i < agent->fetched_count; i++)
+        for (int i = 0; i < agent->fetched_count && !sim->members[member].server.applier_errno; i++)
             server_apply(sim, member, agent->fetched[i]);
         if (sim->members[member].server.applier_errno) {
             sim->members[member].server.applier_errno = 0;
