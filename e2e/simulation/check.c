@@ -91,6 +91,21 @@ static void forgive(struct sim *sim, int member)
     sim_tell(sim, "%s opens without what may be lost by the status, or by a person's wish", sim_member_name(member));
 }
 
+/* A primary that is closed for want of room counts as open, so the failover to it ends before it takes writes. What
+ * may be lost with that is forgiven then; whoever is opened next must have all that this one has. */
+static void forgive_ended(
+    struct sim *sim, const struct cluster_transition *transition, const struct cluster_failover *done)
+{
+    int to = sim_member_of_host(done->to);
+    bool is_ended = transition->failover && done->epoch == transition->epoch && to >= 0;
+    if (!is_ended || !is_forgiven(sim) || (uint64_t)done->epoch <= sim->opened_epoch)
+        return;
+    sim->opened_last = to;
+    sim->opened_epoch = (uint64_t)done->epoch;
+    forgive_others(sim, to);
+    forgive(sim, to);
+}
+
 /* No operator knew that it was let go. */
 static void forget_unguarded(struct sim *sim, int member)
 {
@@ -300,6 +315,8 @@ void check_status(struct sim *sim, const struct cluster_status *before, const st
     if (after->roles.epoch < before->roles.epoch)
         sim_fail(sim, VIOLATION_EPOCH, "the status' epoch falls from %lld to %lld", (long long)before->roles.epoch,
             (long long)after->roles.epoch);
+    if (!cluster_transition_is_set(&after->roles.transition))
+        forgive_ended(sim, &before->roles.transition, &after->roles.last_failover);
 }
 
 void check_step(struct sim *sim)
@@ -414,7 +431,7 @@ static void tell_state(struct sim *sim)
         server_received(sim, i, received, sizeof(received));
         const struct sim_agent *agent = &sim->members[i].agent;
         bool runs = server_runs(&sim->members[i].server);
-        sim_tell(sim, "%s: %s%s%s, epoch %llu, opened under %llu; executed %s, received %s", sim_member_name(i),
+        sim_tell(sim, "%s: %s%s%s%s%s, epoch %llu, opened under %llu; executed %s, received %s", sim_member_name(i),
             runs                 ? "runs"
                 : !agent->alive  ? "no agent"
                 : agent->in_init ? agent_seed_step_name(agent->status.seed.step)
@@ -425,7 +442,9 @@ static void tell_state(struct sim *sim)
             agent->in_init && agent_init_waits_for(sim, i, sim_member_of_host(agent->seed.works_on.donor_host))
                 ? ", its copy waits for commits"
                 : "",
-            (unsigned long long)disk->epoch, (unsigned long long)disk->opened_epoch, executed, received);
+            runs && sim->members[i].server.applier_errno ? ", cannot apply" : "",
+            runs && !str_empty(agent->status.errant) ? ", errant" : "", (unsigned long long)disk->epoch,
+            (unsigned long long)disk->opened_epoch, executed, received);
     }
 }
 
