@@ -185,8 +185,7 @@ bool member_history_shows_none(const struct cluster_reigns *reigns, const char *
     return true;
 }
 
-/* The last number of a server of a domain in gtid_binlog_state; 0: it is not named, or the text cannot be read. */
-static uint64_t state_number(const char *state, const struct gtid_one *one)
+uint64_t member_history_state_number(const char *state, const struct gtid_one *one)
 {
     for (const char *at = state; *at;) {
         char *end = NULL;
@@ -210,7 +209,7 @@ bool member_history_state_lacks(const char *state, const char *position)
     if (str_empty(state) || !position_is_whole(state))
         return false;
     for (size_t i = 0; set && gtid_set_position(set, i, &one); i++) {
-        uint64_t number = state_number(state, &one);
+        uint64_t number = member_history_state_number(state, &one);
         lacks |= number > 0 && number < one.number;
     }
     return lacks;
@@ -222,7 +221,7 @@ bool member_history_state_holds(const char *state, const char *position)
     _cleanup_(gtid_set_freep) struct gtid_set *set = position_parse(GTID_MARIADB, position);
     bool holds = set && !str_empty(state) && position_is_whole(state);
     for (size_t i = 0; holds && gtid_set_position(set, i, &one); i++)
-        holds = state_number(state, &one) >= one.number;
+        holds = member_history_state_number(state, &one) >= one.number;
     return holds;
 }
 

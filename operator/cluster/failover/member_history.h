@@ -46,6 +46,10 @@ bool member_history_shows_none(const struct cluster_reigns *reigns, const char *
  * empty state, so what a state does not name is no proof. */
 bool member_history_state_lacks(const char *state, const char *position);
 
+/* MariaDB. The last number of that domain and server in gtid_binlog_state; 0: it is not named, or the text cannot be
+ * read. */
+uint64_t member_history_state_number(const char *state, const struct gtid_one *one);
+
 /* MariaDB. True: it has logged the last transaction of each domain of `position`, or a later one of the same server. */
 bool member_history_state_holds(const char *state, const char *position);
 

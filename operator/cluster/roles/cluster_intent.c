@@ -8,6 +8,7 @@
 #include "operator/cluster/failover/cluster_confirmed.h"
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/member_history.h"
 #include "operator/cluster/failover/opening.h"
 #include "operator/cluster/failover/primary_election.h"
 #include "operator/cluster/failover/reigns.h"
@@ -79,17 +80,51 @@ static void begin_transition(const struct cluster_snapshot *snapshot, const stru
     intent->roles.reigns.list[0].floor_is_partial = true;
 }
 
+static bool find_domain(const struct gtid_set *set, uint32_t domain, struct gtid_one *ret)
+{
+    for (size_t i = 0; gtid_set_position(set, i, ret); i++) {
+        if (ret->domain == domain)
+            return true;
+    }
+    return false;
+}
+
+/* MariaDB. Of each domain the old primary's last transaction, or, if the log of the new one shows that it lacks that,
+ * the last one of the same server that it has; or what the old primary had when the switchover began, if it wrote
+ * nothing after that. begun: that position. */
+static struct gtid_set *last_of_both(
+    const struct gtid_set *of_from, const struct cluster_member *to, const struct gtid_set *begun)
+{
+    const char *state = str_or_empty(to->agent->gtid_state);
+    struct gtid_set *both = gtid_set_new(GTID_MARIADB);
+    struct gtid_one one, before;
+    for (size_t i = 0; gtid_set_position(of_from, i, &one); i++) {
+        uint64_t number = position_is_whole(state) ? member_history_state_number(state, &one) : 0;
+        bool lacks = number > 0 && number < one.number && find_domain(begun, one.domain, &before) &&
+            (before.server != one.server || before.number <= number);
+        if (lacks && before.number >= number)
+            one = before;
+        else if (lacks)
+            one.number = number;
+        gtid_set_add(both, &one);
+    }
+    return both;
+}
+
 /* What the old primary had when it was fenced. What somebody has written there since, the new one has not. */
 static void set_final_floor(const struct cluster_snapshot *snapshot, const struct cluster_member *from,
     const struct cluster_member *to, struct cluster_reign *latest)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *of_from = position_parse(GTID_MYSQL, from->agent->gtid_executed);
+    enum gtid_flavour flavour = member_gtid_flavour(from);
+    _cleanup_(gtid_set_freep) struct gtid_set *begun = position_parse(flavour, latest->floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *of_from = position_parse(flavour, from->agent->gtid_executed);
     _cleanup_(gtid_set_freep) struct gtid_set *of_to =
-        to && member_speaks(to) ? position_parse(GTID_MYSQL, to->agent->gtid_executed) : NULL;
+        to && member_speaks(to) ? position_parse(flavour, to->agent->gtid_executed) : NULL;
     latest->floor = cluster_take_position(snapshot, from->agent->gtid_executed);
-    if (from->agent->flavour == AGENT_FLAVOUR_MARIADB || !of_from || !of_to)
+    if (!begun || !of_from || !of_to)
         return;
-    _cleanup_(gtid_set_freep) struct gtid_set *both = gtid_set_intersect(of_from, of_to);
+    _cleanup_(gtid_set_freep) struct gtid_set *both =
+        flavour == GTID_MARIADB ? last_of_both(of_from, to, begun) : gtid_set_intersect(of_from, of_to);
     reigns_set_floor(snapshot, both, latest);
 }
 
