@@ -644,6 +644,19 @@ static bool may_receive_from(
         : receiver == AGENT_THREAD_OFF && member->agent->replication.receiver_errno == 0;
 }
 
+bool acknowledgers_spare(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    bool any = cluster_follower_count(snapshot) > 0;
+    bool receives = member->agent->replication.receiver == AGENT_THREAD_RUNNING;
+    for (int i = 0; i < snapshot->member_count && !any && !receives; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        any = other != primary && other != member && member_speaks(other) && member_acknowledges(snapshot, other) &&
+            other->agent->replication.receiver == AGENT_THREAD_RUNNING && may_receive_from(snapshot, primary, other);
+    }
+    return any;
+}
+
 /* MySQL: what it has received without what is its own; NULL: it cannot be told. */
 static struct gtid_set *received_from_others(const struct agent_status *agent)
 {

@@ -43,6 +43,11 @@ uint64_t acknowledgers_of(const struct cluster_snapshot *snapshot, const struct 
  * primary had: then it does not matter who gave the acknowledgements. */
 bool acknowledgers_cover(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const char *all,
     const struct cluster_member *but);
+/* A replica follows the primary; or this one receives nothing, and another one receives from the primary and
+ * acknowledges, though it cannot apply that: the primary's log goes on from its own, and it has all that is
+ * acknowledged. */
+bool acknowledgers_spare(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 /* An acknowledger that receives from the open primary, or may begin to, and holds something of its reign, may hold the
  * only other copy of a commit, while fewer others than a commit waits for hold what it has received. Transactions of
  * its own are no reason to replace its data by a copy then. With two members there are no others. */

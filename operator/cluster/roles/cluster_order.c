@@ -472,7 +472,7 @@ static bool must_leave_errant_behind(
     if (!snapshot->cluster.failover.reseed || !snapshot->usable || snapshot->cluster.paused)
         return false;
     return is_errant_beside(snapshot, primary, member) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
+        (acknowledgers_spare(snapshot, primary, member) || snapshot->scale.effective == 2 ||
             str_eq(member->name, snapshot->last.roles.last_failover.from) ||
             member == first_of_errant(snapshot, primary));
 }
