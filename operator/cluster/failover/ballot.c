@@ -181,6 +181,24 @@ static bool is_behind(const struct ballot *ballot, int reign, const struct vote 
     return false;
 }
 
+/* Its primary wrote in it, and has kept all that anybody holds of that. In a status without reigns what it holds of a
+ * later one may be older: MySQL's GTIDs tell then as well, as each names who wrote it. */
+static bool wrote_and_kept(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    if (own->history.reign == i)
+        return !is_behind(ballot, i, own);
+    if (own->history.reign > i || reign->epoch > 0 || own->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(own->history.known, reign->origin);
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MYSQL, reign->floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *beyond = floor ? gtid_set_subtract(written, floor) : NULL;
+    bool kept = beyond && !gtid_set_is_empty(beyond);
+    for (int v = 0; v < ballot->count && kept; v++)
+        kept = ballot->votes[v].history.readable && !ballot_lacks_some_written_by(own, &ballot->votes[v], reign->origin);
+    return kept;
+}
+
 /* It holds all that the primary of the reign before holds, which has answered and wrote in it: so all that was ever
  * acknowledged before its own. Whether it was open then or not, nothing else was acknowledged. So it is if that primary
  * is itself. */
@@ -191,8 +209,8 @@ static bool holds_all_of_before(const struct ballot *ballot, int i, const struct
     const struct vote *older = ballot_vote_of(ballot, before);
     if (older == own)
         return ballot_has_earlier_floor(ballot, i) && at == ballot->reigns.count - 1;
-    if (!older || !older->history.readable || older->history.reign != at || str_empty(before->origin) ||
-        ballot->joined.count > 0 || !has_begun(ballot, at, older) || is_behind(ballot, at, older))
+    if (!older || !older->history.readable || str_empty(before->origin) || ballot->joined.count > 0 ||
+        !has_begun(ballot, at, older) || !wrote_and_kept(ballot, at, older))
         return false;
     if (older->member->agent->flavour == AGENT_FLAVOUR_MARIADB)
         return !older->history.hides &&
