@@ -31,8 +31,9 @@ def exported(parts=("operator", "agent", "common")):
     found = {}
     for part in parts:
         for path in sorted((ROOT / part).rglob("*.c")):
-            if not {"tests", "fuzz"} & set(path.parts):
-                add_declared(path.read_text(), found)
+            text = path.read_text() if not {"tests", "fuzz"} & set(path.parts) else ""
+            if "METRIC_" in text:  # in most files it is not, and a search for declarations takes long
+                add_declared(text, found)
     for name in [name for name, (kind, _) in found.items() if kind == "histogram"]:
         for end in ("_bucket", "_sum", "_count"):
             found[name + end] = ("counter", found[name][1] - {"le"} | ({"le"} if end == "_bucket" else set()))
