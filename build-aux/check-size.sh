@@ -20,7 +20,7 @@ bad=0
 lengths=$(awk 'FNR == 1 && NR > 1 { print n, name } FNR == 1 { n = 0; name = FILENAME } !/SPDX-License-Identifier/ { n++ } END { print n, name }' "${files[@]}")
 while read -r lines file; do
   limit=$max_file
-  [[ $(basename "$file") != main.c ]] || limit=$max_main
+  [[ ${file##*/} != main.c ]] || limit=$max_main
   if ((lines > limit)); then
     echo "$file: $lines lines, the limit is $limit"
     bad=1
@@ -31,12 +31,9 @@ done <<< "$lengths"
 functions=$(ctags -o - --languages=C --kinds-C=f --fields=+ne --langmap=C:.c.h --output-format=json "${files[@]}" |
   jq -r 'select(.end != null) | [.end - .line + 1, .name, "\(.path):\(.line)"] | @tsv' | sort -n)
 while read -r length name where; do
-  [[ -n $length ]] || continue
-  if ((length > max_function)); then
-    echo "$where: $name has $length lines, the limit is $max_function"
-    bad=1
-  fi
-done <<< "$functions"
+  echo "$where: $name has $length lines, the limit is $max_function"
+  bad=1
+done < <(awk -v max="$max_function" 'NF && $1 > max' <<< "$functions")
 
 report() { # report LABEL LISTING: rank statistics of its first column, which is sorted
   awk -v label="$1" 'NF { v[++n] = $1; last = $0 }
