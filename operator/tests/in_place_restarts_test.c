@@ -15,13 +15,6 @@ static void test_operator_dies_at_every_step(void **state)
     role_story_dies_at_every_step(&story, 15);
 }
 
-static void test_operator_dies_while_it_waits_for_a_volume(void **state)
-{
-    UNUSED(state);
-    static const struct role_story story = {.more = IN_PLACE_THREE, .steps = in_place_volume_steps, .begin = 1};
-    role_story_dies_at_every_step(&story, 15);
-}
-
 static void test_operator_dies_while_it_fails(void **state)
 {
     UNUSED(state);
@@ -34,7 +27,6 @@ int main(void)
     cmocka_set_test_filter(getenv("TEST_CASE"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operator_dies_at_every_step),
-        cmocka_unit_test(test_operator_dies_while_it_waits_for_a_volume),
         cmocka_unit_test(test_operator_dies_while_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
