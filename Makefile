@@ -147,12 +147,15 @@ export KM_BUILD = $(abspath $(BUILD))
 test_jobs = $(shell echo $$(($(JOBS) * $(if $(filter thread,$(SANITIZE)),1,$(if $(filter address,$(SANITIZE)),2,3)))))
 run_tests = SANITIZE=$(SANITIZE) TEST_JOBS=$(test_jobs) build-aux/run-tests.sh
 
+# Stories in which the operator dies after each of its acts in turn (operator/tests/world_copy.h): every third act, with FULL=1 or LONG=1 all.
+crash_points = $(if $(FULL)$(LONG),,KM_CRASH_EVERY=3)
+
 # UNIT_OF="agent common": only their tests.
 unit_here = $(if $(UNIT_OF),$(filter $(UNIT_OF:%=$(BUILD)/%/%),$(unit_bin)),$(unit_bin))
 check-unit: $(unit_here)  ## Build and run the unit tests
 	$(Q)build-aux/tests/run-tests-test.sh
 	$(Q)build-aux/tests/test-test.sh
-	$(Q)$(run_tests) unit $(unit_here)
+	$(Q)$(crash_points) $(run_tests) unit $(unit_here)
 
 # t/common/strbuf: builds and runs common/tests/strbuf_test and nothing else; t/agent/bootstrap/datadir likewise.
 t/%: FORCE

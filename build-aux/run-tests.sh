@@ -7,6 +7,7 @@
 # An executable that ends with 77 without naming cases counts as one skipped case; one that dies (signal, sanitizer,
 # time) counts as one failed case more. What failed runs once more, alone, and is called unsteady if it passes then.
 # A line for each executable, with its cases and seconds; its output only if it did not pass. V=1 shows all.
+# Where stories tried some of their crash points only (lines "crash points: N of M tried"), the last line says how many of all.
 # Those that took longest the last time begin first: $KM_BUILD/KIND-times, if KM_BUILD is set.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -52,6 +53,7 @@ run_one() {
   local final=
   ! grep -qE 'ERROR: AddressSanitizer|WARNING: ThreadSanitizer|runtime error:' "$log" || final=final
   echo "$passed $failed $skipped $exe $final" >> "$KM_TEST_TMP/counts"
+  ((failed)) || awk '/^crash points: [0-9]+ of [0-9]+ tried$/ { print $3, $5 }' "$log" >> "$KM_TEST_TMP/crash-points"
 }
 export -f run_one
 
@@ -64,7 +66,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.tcache_count=65535}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
 trap 'rm -rf "$KM_TEST_TMP"' EXIT
-touch "$KM_TEST_TMP/counts" "$KM_TEST_TMP/times"
+touch "$KM_TEST_TMP/counts" "$KM_TEST_TMP/times" "$KM_TEST_TMP/crash-points"
 
 selected=()
 for exe in "$@"; do
@@ -114,6 +116,8 @@ read -r passed failed skipped ran < <(awk '{ p += $1; f += $2; s += $3; n++ } EN
 suffix=
 ((skipped)) && suffix=", $skipped skipped"
 ((unsteady)) && suffix+=", $unsteady unsteady"
+suffix+=$(awk '{ tried += $1; all += $2 } END { if (tried < all) printf ", %d of %d crash points tried", tried, all }' \
+  "$KM_TEST_TMP/crash-points")
 echo "$kind: $passed passed, $failed failed$suffix (${#selected[@]} executables)"
 [[ -z ${RESULTS:-} ]] || echo "$kind $passed $failed $skipped $unsteady" >> "$RESULTS"
 ((failed == 0))

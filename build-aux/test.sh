@@ -5,7 +5,7 @@
 #   make test                 one compiler, unit tests, the simulation, integration tests but those that say "full:", images, and on the
 #                             real cluster the stories that say "# core"
 #   FULL=1                    what continuous integration runs: also the second compiler, sanitizers, linters, fuzzers,
-#                             faults, all integration tests, and more stories
+#                             faults, all integration tests, unit tests that try every crash point, and more stories
 #   LONG=1                    all there is: also integration tests under a sanitizer and with Oracle's client, the chart with helm, and the stories that say "# long".
 #                             It takes hours, so it may be run in parts: a stage or story that has passed on this commit is not run again
 #                             (build-aux/kept.sh); AGAIN=1 runs it again
@@ -150,6 +150,7 @@ measure() {
   case $1 in
   e2e) echo "e2e-${kind:-core}" ;;
   integration) echo "integration${core_only:+-core}" ;;
+  check | asan) echo "$1${core_only:+-core}" ;; # every third crash point
   *) echo "$1" ;;
   esac
 }

@@ -14,6 +14,8 @@ make_test bad 'echo "[  PASSED  ] 1 test(s)."; echo "[  FAILED  ] 1 test(s), lis
 make_test silent 'exit 0'
 make_test dead 'echo "[  PASSED  ] 2 test(s)."; kill -SEGV $$'
 make_test absent 'exit 77'
+make_test sampled 'echo "crash points: 2 of 5 tried"; echo "crash points: 1 of 3 tried"; echo "[  PASSED  ] 2 test(s)."'
+make_test swept 'echo "crash points: 5 of 5 tried"; echo "[  PASSED  ] 1 test(s)."'
 
 # expect RC TEXT FILTER NAME…
 expect() {
@@ -31,6 +33,8 @@ expect 1 '1 failed' '' silent
 expect 1 '1 failed' '' dead
 expect 0 '2 passed, 0 failed, 1 skipped' '' good absent
 expect 0 '2 passed, 0 failed' '*/good' good bad
+expect 0 'kind: 4 passed, 0 failed, 3 of 8 crash points tried (2 executables)' '' good sampled
+expect 0 'kind: 1 passed, 0 failed (1 executables)' '' swept
 expect 1 'matches none of 2 executables' '*/other' good bad
 
 # What took longest the last time begins first, what has no time yet before that.

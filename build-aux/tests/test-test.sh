@@ -62,13 +62,14 @@ behaves lint 'exec sleep 30'
 expect 1 'lint: ended after 0 minutes in all' STAGES="lint fuzz" TEST_MINUTES=0
 not_called fuzz
 
-# A plain run leaves integration tests out, so it says nothing of a later one with all of them
+# A plain run leaves integration tests and crash points out, so it says nothing of a later one with all of them
 # shellcheck disable=SC2016 # the fake make expands it
 behaves check-integration 'echo "integration ${CORE:-10} 0 0 0" >> "$RESULTS"'
 behaves lint 'exit 0'
 expect 0 '1 passed, 0 failed' STAGES=integration
 expect 0 ' passed, 0 failed' LONG=1
 called check-integration
+called check
 expect 0 '10 passed, 0 failed' STAGES=integration FULL=1
 
 # What has passed is kept per commit

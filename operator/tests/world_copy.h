@@ -10,6 +10,9 @@
  * In the copy all connections end, as those of a process that is no more. They are the original's, too, so they are not
  * closed but replaced. It listens where the original did, which does not meanwhile. Where a connection is not accepted
  * yet no copy can be made, it would be lost: such an act must be told from the beginning.
+ *
+ * With KM_CRASH_EVERY=3 in the environment only acts 1, 4, 7, ... are tried: the same ones each time. The test says how
+ * many of how many these were. Not set: all of them.
  */
 #ifndef KM_WORLD_COPY_H
 #define KM_WORLD_COPY_H
@@ -21,16 +24,17 @@ struct loop;
 #define WORLD_COPIES_MAX 200
 
 struct world_copies {
-    char *ends[WORLD_COPIES_MAX]; /* what the copy after that act said; NULL: none could be made */
+    char *ends[WORLD_COPIES_MAX]; /* what the copy after that act said; NULL: none was made */
     size_t count;
-    int out; /* in the copy: to its original; -1 */
+    size_t every; /* acts that are tried: the first one, and each so-many-th after it */
+    int out;      /* in the copy: to its original; -1 */
 };
 
 /* Tells a story (an operator_world) to its end, which it returns as text. With n > 0 the operator dies after its nth
  * act since the story began (kill_after), with `copies` in a copy after each of them (operator_world.copies); then
  * world_copy_end comes after the text, before the end of the world. */
 typedef char *(*world_tell_fn)(const void *arg, size_t n, struct world_copies *copies);
-/* Every end must be that of the story in which nobody dies. Fails if there are fewer acts. */
+/* Every end that is tried must be that of the story in which nobody dies. Fails if there are fewer acts. */
 void world_dies_at_every_step(world_tell_fn tell, const void *arg, size_t at_least);
 
 /* True in the copy. The original comes back when the copy has ended, with one end more. */
