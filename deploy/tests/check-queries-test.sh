@@ -12,17 +12,29 @@ rules=$components/prometheus-rule/prometheus_rule.yaml
 
 deploy/check-queries.py || { echo "our own queries were refused"; failed=1; }
 
+# All edited files are judged by one call: a line of it names its file.
+mkdir "$dir/edited"
+expected=() edits=()
 bad() { # bad EXPECTED SED-EDIT [FILE]
-  local out file=${3:-$rules}
-  sed "$2" "$file" > "$dir/${file##*/}"
-  ! cmp -s "$file" "$dir/${file##*/}" || { echo "this edit changes nothing: $2"; failed=1; }
-  if out=$(deploy/check-queries.py "$dir/${file##*/}" 2>&1); then
-    echo "not noticed: $2"
-    failed=1
-  elif [[ $out != *"$1"* ]]; then
-    printf 'expected "%s" for %s, got:\n%s\n' "$1" "$2" "$out"
-    failed=1
-  fi
+  local file=${3:-$rules}
+  local edited="$dir/edited/${#edits[@]}-${file##*/}"
+  sed "$2" "$file" > "$edited"
+  ! cmp -s "$file" "$edited" || { echo "this edit changes nothing: $2"; failed=1; }
+  expected+=("$1") edits+=("$2")
+}
+judge() {
+  local out told i
+  ! out=$(deploy/check-queries.py "$dir"/edited/* 2>&1) || { echo "nothing was noticed"; failed=1; }
+  for i in "${!edits[@]}"; do
+    told=$(grep "^queries: \([^ ]*/\)\{0,1\}$i-" <<< "$out" || :)
+    if [[ -z $told ]]; then
+      printf 'not noticed: %s\n' "${edits[i]}"
+      failed=1
+    elif [[ $told != *"${expected[i]}"* ]]; then
+      printf 'expected "%s" for %s, got:\n%s\n' "${expected[i]}" "${edits[i]}" "$told"
+      failed=1
+    fi
+  done
 }
 bad 'kubemysql_leaders, which nothing exports' 's/kubemysql_leader /kubemysql_leaders /'
 bad 'kubemysql_cluster_last_backup, which nothing' 's/kubemysql_cluster_last_backup_timestamp_seconds/kubemysql_cluster_last_backup/'
@@ -48,6 +60,7 @@ bad 'drops kubemysql_build_info, which agents' 's/|kubemysql_build_info//' $moni
 bad 'keeps whatever a pod exports' '/action: keep/d' $monitors
 bad 'keeps whatever a pod exports' 's/action: keep/action: drop/' $monitors
 bad 'there is no PodMonitor of databases' 's/component: database/component: server/' $monitors
+judge
 
 known="kubemysql_agent_role gauge role
 kubemysql_backup_age_seconds gauge name,namespace
