@@ -256,7 +256,10 @@ static void fault_control(struct sim *sim, const struct fault *fault)
         freeze(&sim->api.away_until_ms, sim->now_ms, fault->for_ms);
         break;
     case FAULT_STATUS_PAST:
-        kube_restore_past(sim);
+        kube_restore_past(sim, 1);
+        break;
+    case FAULT_STATUS_OLD:
+        kube_restore_past(sim, fault->number);
         break;
     case FAULT_STATUS_UNLISTED:
         sim->api.status.roles.reigns = (struct cluster_reigns){.count = 0};
@@ -362,6 +365,7 @@ static void strike(struct sim *sim, const struct fault *fault)
     case FAULT_CACHE_OLD:
     case FAULT_API_AWAY:
     case FAULT_API_SLOW:
+    case FAULT_STATUS_OLD:
     case FAULT_STATUS_PAST:
     case FAULT_STATUS_UNLISTED:
         fault_control(sim, fault);

@@ -262,18 +262,27 @@ static void tend_set(struct sim *sim)
 
 void kube_keep_past(struct sim *sim)
 {
-    cluster_status_release(&sim->api.past);
-    cluster_status_copy(&sim->api.status, &sim->api.past);
-    sim->api.has_past = true;
+    struct sim_api *api = &sim->api;
+    if (api->past_count == SIM_PAST_MAX)
+        cluster_status_release(&api->past[--api->past_count]);
+    memmove(&api->past[1], &api->past[0], (size_t)api->past_count * sizeof(api->past[0]));
+    cluster_status_copy(&api->status, &api->past[0]);
+    api->past_count++;
 }
 
-void kube_restore_past(struct sim *sim)
+void kube_forget_past(struct sim *sim)
+{
+    while (sim->api.past_count > 0)
+        cluster_status_release(&sim->api.past[--sim->api.past_count]);
+}
+
+void kube_restore_past(struct sim *sim, int epochs)
 {
     struct sim_api *api = &sim->api;
-    if (!api->exists || !api->has_past)
+    if (!api->exists || api->past_count == 0)
         return;
     cluster_status_release(&api->status);
-    cluster_status_copy(&api->past, &api->status);
+    cluster_status_copy(&api->past[MIN_OF(MAX_OF(epochs, 1), api->past_count) - 1], &api->status);
     api->version++;
     sim->status_past = true;
     sim_tell(sim, "the status is that of epoch %lld again, primary %s", (long long)api->status.roles.epoch,
@@ -304,8 +313,7 @@ static void tend_cluster(struct sim *sim)
         return;
     cluster_status_release(&api->status);
     memset(&api->status, 0, sizeof(api->status));
-    cluster_status_release(&api->past);
-    api->has_past = false;
+    kube_forget_past(sim);
     api->exists = true;
     api->cluster_uid = sim_new_id(sim);
     api->replicas = api->recreate_replicas;

@@ -21,7 +21,9 @@ void kube_lose_volume(struct sim *sim, int member);
 void kube_lose_node(struct sim *sim, int member, int64_t for_ms);
 /* Before the status is replaced by one of another epoch: it is the past one from now on. */
 void kube_keep_past(struct sim *sim);
-void kube_restore_past(struct sim *sim);
+/* The status of so many epochs ago, or the oldest one that was kept. */
+void kube_restore_past(struct sim *sim, int epochs);
+void kube_forget_past(struct sim *sim);
 void kube_recreate(struct sim *sim, int replicas);
 
 #endif

@@ -56,7 +56,9 @@ const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serv
     [FAULT_PAUSED] = "paused",
     [FAULT_FAILOVER_OFF] = "failoverOff",
     [FAULT_PRIMARY_WISHED] = "primaryWished",
-    [FAULT_SPEC_REFUSED] = "specRefused"};
+    [FAULT_SPEC_REFUSED] = "specRefused",
+    [FAULT_STATUS_OLD] = "statusOld",
+};
 
 const char *const when_names[WHEN_COUNT] = {[WHEN_AT_ONCE] = "",
     [WHEN_TRANSITION] = "transition",
@@ -218,6 +220,10 @@ static void make_fault(
         ret->number = (int)between(dice, 1, MIN_OF(schedule->members + 1, SIM_MEMBERS_MAX));
     else if (ret->kind == FAULT_RECREATE)
         ret->number = chance(dice, 50) ? 0 : (int)between(dice, 1, schedule->members);
+    else if (ret->kind == FAULT_STATUS_PAST && ret->number >= 3 && !(without >> FAULT_STATUS_OLD & 1)) {
+        ret->kind = FAULT_STATUS_OLD;
+        ret->number--;
+    }
 }
 
 static void put(struct schedule *schedule, uint64_t without, const struct fault *fault)
@@ -350,6 +356,8 @@ void schedule_describe_fault(const struct fault *fault, char *out, size_t size)
         len += (size_t)snprintf(out + len, size - len, ", other end %d", fault->other);
     if (len < size && (fault->kind == FAULT_SCALE || fault->kind == FAULT_RECREATE))
         snprintf(out + len, size - len, ", %d members", fault->number);
+    if (len < size && fault->kind == FAULT_STATUS_OLD)
+        snprintf(out + len, size - len, ", %d epochs ago", fault->number);
 }
 
 /* ---- JSON ---- */

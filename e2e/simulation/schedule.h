@@ -55,6 +55,7 @@ enum fault_kind {
     FAULT_FAILOVER_OFF,     /* spec.failover.enabled: false */
     FAULT_PRIMARY_WISHED,   /* spec.replication.primary */
     FAULT_SPEC_REFUSED,     /* a spec that is not accepted */
+    FAULT_STATUS_OLD,       /* as FAULT_STATUS_PAST, of `number` epochs ago, or the oldest that was kept */
     FAULT_KIND_COUNT
 };
 

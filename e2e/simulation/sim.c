@@ -201,7 +201,7 @@ static void to_first_opening(struct sim *sim)
 void run_release(struct sim *sim)
 {
     cluster_status_release(&sim->api.status);
-    cluster_status_release(&sim->api.past);
+    kube_forget_past(sim);
     for (int i = 0; i < SIM_MEMBERS_MAX; i++)
         catch_up_gap(&sim->members[i].agent.state.catch_up, 0);
     position_pool_unref(sim->positions);

@@ -276,14 +276,16 @@ struct sim_order {
 
 /* ---- the API server ---- */
 
+#define SIM_PAST_MAX 4
+
 struct sim_api {
     int64_t away_until_ms, slow_until_ms;
     bool exists; /* the MysqlCluster */
     uint64_t cluster_uid;
     uint64_t version;
     struct cluster_status status;
-    struct cluster_status past; /* as it was under the epoch before */
-    bool has_past;
+    struct cluster_status past[SIM_PAST_MAX]; /* as it was under the epochs before, the newest first */
+    int past_count;
     int replicas;
     bool allow_loss, semi_sync, paused, failover_off, spec_refused;
     int paused_replicas; /* as of when it was paused */
