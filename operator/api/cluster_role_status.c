@@ -200,6 +200,7 @@ void cluster_role_status_encode(const struct cluster_role_status *roles, json_t 
     put_failover(status, &roles->last_failover);
     put_outage(status, &roles->last_outage);
     put_acknowledgers(status, roles->acknowledgers);
+    status_put_positive(status, "heardEpoch", roles->heard_epoch);
     if (roles->loss_allowed)
         json_put_bool(status, "lossAllowed", true);
     put_confirmed(status, &roles->confirmed);
@@ -347,6 +348,7 @@ void cluster_role_status_decode(const json_t *status, struct position_pool *posi
     read_failover(json_object_get(status, "lastFailover"), positions, &ret->last_failover);
     read_outage(json_object_get(status, "lastOutage"), &ret->last_outage);
     ret->acknowledgers = read_acknowledgers(json_object_get(status, "acknowledgers"));
+    ret->heard_epoch = MAX_OF(json_path_int(status, "heardEpoch", 0), (json_int_t)0);
     ret->loss_allowed = json_path_bool(status, "lossAllowed", false);
     read_confirmed(json_object_get(status, "confirmed"), &ret->confirmed);
     cluster_final_backup_decode(json_object_get(status, "finalBackup"), &ret->final_backup);
@@ -427,10 +429,10 @@ static bool outage_same(const struct cluster_outage *a, const struct cluster_out
 
 bool cluster_role_status_same(const struct cluster_role_status *a, const struct cluster_role_status *b)
 {
-    return a->epoch == b->epoch && str_eq(a->current_primary, b->current_primary) && a->initialized == b->initialized &&
-        a->semi_sync == b->semi_sync && a->acks == b->acks && a->acknowledgers == b->acknowledgers &&
-        a->loss_allowed == b->loss_allowed && str_eq(a->switchover_done, b->switchover_done) &&
-        cluster_confirmed_same(&a->confirmed, &b->confirmed) &&
+    return a->epoch == b->epoch && a->heard_epoch == b->heard_epoch && str_eq(a->current_primary, b->current_primary) &&
+        a->initialized == b->initialized && a->semi_sync == b->semi_sync && a->acks == b->acks &&
+        a->acknowledgers == b->acknowledgers && a->loss_allowed == b->loss_allowed &&
+        str_eq(a->switchover_done, b->switchover_done) && cluster_confirmed_same(&a->confirmed, &b->confirmed) &&
         cluster_final_backup_same(&a->final_backup, &b->final_backup) &&
         cluster_transition_same(&a->transition, &b->transition) && cluster_reigns_same(&a->reigns, &b->reigns) &&
         switchover_same(&a->last_switchover, &b->last_switchover) &&

@@ -127,7 +127,10 @@ struct cluster_confirmed {
 };
 
 struct cluster_role_status {
-    int64_t epoch;                           /* the largest one that an order was given under (I2) */
+    int64_t epoch; /* the largest one that an order was given under (I2) */
+    /* The largest one that was heard of, where that is later than `epoch`: this status is of the past, and nobody is
+     * opened by it. Whoever knew it may be silent when another operator leads. 0: none is later. */
+    int64_t heard_epoch;
     char current_primary[DERIVED_NAME_SIZE]; /* pod; "" none is chosen yet */
     bool initialized;                        /* a primary of this cluster has been open for writes at some time */
     struct cluster_transition transition;

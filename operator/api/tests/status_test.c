@@ -32,6 +32,7 @@ static void fill_failover(struct cluster_status *status)
     status->roles.transition.last_write_span_ms = 12;
     snprintf(status->roles.transition.before, sizeof(status->roles.transition.before), "a-mysql-2,a-mysql-3");
     status->roles.loss_allowed = true;
+    status->roles.heard_epoch = 9;
     snprintf(status->roles.transition.evidence, sizeof(status->roles.transition.evidence), "its server ended");
     snprintf(status->roles.transition.waits_for, sizeof(status->roles.transition.waits_for), "a-mysql-2");
     snprintf(status->roles.transition.candidate_why, sizeof(status->roles.transition.candidate_why), "it has the most");
@@ -161,6 +162,7 @@ static void round_trip(void **state)
     assert_true(cluster_reigns_same(&again.roles.reigns, &status.roles.reigns));
     assert_int_equal(again.roles.transition.silent_ms, 2100);
     assert_true(again.roles.loss_allowed);
+    assert_int_equal(again.roles.heard_epoch, 9);
     assert_string_equal(json_path_str(json, "transition.kind", ""), "Failover");
     assert_string_equal(again.roles.last_failover.position, "0-1-99");
     again.roles.last_failover.position = status.roles.last_failover.position;
@@ -265,6 +267,7 @@ static void every_change_counts(void **state)
     CHANGED(b.next_action[0] = '\0');
     CHANGED(b.binding[0] = '\0');
     CHANGED(b.roles.loss_allowed = false);
+    CHANGED(b.roles.heard_epoch = 0);
     CHANGED(b.instances[1].set_aside.sets[0][0] = '\0');
     CHANGED(b.instances[1].set_aside.sets[2][0] = '\0');
     CHANGED(b.instances[1].set_aside.more = 0);

@@ -716,6 +716,14 @@ static void hear_all_before(const struct cluster_snapshot *snapshot, struct clus
     *intent = waits;
 }
 
+/* The next operator to lead may not hear who knows it. */
+static void note_heard_epoch(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    int64_t heard = cluster_newest_heard_epoch(snapshot);
+    bool is_later = snapshot->last.roles.epoch > 0 && heard > intent->roles.epoch;
+    intent->roles.heard_epoch = is_later ? heard : 0;
+}
+
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -723,6 +731,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     if (snapshot->scale.effective == 0) {
         hibernation_intend(snapshot, ret);
         hear_all_before(snapshot, ret);
+        note_heard_epoch(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;
     }
@@ -743,6 +752,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         in_place_consider(snapshot, ret);
     hear_all_before(snapshot, ret);
     cluster_confirmed_weaken(snapshot, ret);
+    note_heard_epoch(snapshot, ret);
     ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);
 }

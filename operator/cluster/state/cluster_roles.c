@@ -20,7 +20,7 @@ void cluster_intent_say(struct cluster_intent *intent, const char *fmt, ...)
 
 int64_t cluster_newest_heard_epoch(const struct cluster_snapshot *snapshot)
 {
-    int64_t newest = MAX_OF(snapshot->heard_epoch, snapshot->seen_epoch);
+    int64_t newest = MAX_OF(MAX_OF(snapshot->heard_epoch, snapshot->seen_epoch), snapshot->last.roles.heard_epoch);
     for (int i = 0; i < snapshot->member_count; i++) {
         if (member_speaks(&snapshot->members[i]))
             newest = MAX_OF(newest, (int64_t)snapshot->members[i].agent->epoch);

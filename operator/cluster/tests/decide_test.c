@@ -110,6 +110,8 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
         intent->roles.current_primary, "initialized", intent->roles.initialized, "semiSync", intent->roles.semi_sync);
     if (intent->roles.acks > 0)
         json_put_int(json, "acks", intent->roles.acks);
+    if (intent->roles.heard_epoch)
+        json_put_int(json, "heardEpoch", intent->roles.heard_epoch);
     if (cluster_transition_is_set(&intent->roles.transition))
         json_put(json, "transition", describe_transition(&intent->roles.transition));
     if (!cluster_reigns_same(&intent->roles.reigns, &last->roles.reigns))
