@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a reconcile of a MysqlCluster looks and decides. Calls are counted by the linker's --wrap (Makefile), so
+ * How often a reconcile of a MysqlCluster looks, decides and works out the template of its pods. Calls are counted by the linker's --wrap (Makefile), so
  * the product has no counters for it.
  */
 #include "common/base.h"
@@ -13,14 +13,14 @@
 #include "operator/tests/failover_story.h"
 
 static struct {
-    int reconciles, looks, intents, orders;
-    int intents_since_look, most_intents, most_orders, orders_since_look;
+    int reconciles, looks, intents, orders, templates;
+    int intents_since_look, most_intents, most_orders, orders_since_look, templates_since_look, most_templates;
 } counted;
 
 static void note_look(void)
 {
     counted.looks++;
-    counted.intents_since_look = counted.orders_since_look = 0;
+    counted.intents_since_look = counted.orders_since_look = counted.templates_since_look = 0;
 }
 
 /* What the linker calls these. */
@@ -70,6 +70,16 @@ void __wrap_cluster_order(
     counted.most_orders = MAX_OF(counted.most_orders, counted.orders_since_look);
     __real_cluster_order(snapshot, intent, ret);
 }
+
+void __real_desired_spec_template_hash(const struct cluster_snapshot *snapshot, char *out);
+void __wrap_desired_spec_template_hash(const struct cluster_snapshot *snapshot, char *out);
+void __wrap_desired_spec_template_hash(const struct cluster_snapshot *snapshot, char *out)
+{
+    counted.templates++;
+    counted.templates_since_look++;
+    counted.most_templates = MAX_OF(counted.most_templates, counted.templates_since_look);
+    __real_desired_spec_template_hash(snapshot, out);
+}
 // NOLINTEND(bugprone-reserved-identifier)
 
 /* A cluster is made, loses its primary and is whole again. */
@@ -82,11 +92,13 @@ static void each_look_is_decided_on_once(void **state)
     world_put_cluster(world, FAILOVER_THREE);
     operator_world_run(world, steps);
     failover_check_moved(world);
-    print_message("%d reconciles: %d looks, roles decided %d times, orders %d times\n", counted.reconciles,
-        counted.looks, counted.intents, counted.orders);
+    print_message("%d reconciles: %d looks, roles decided %d times, orders %d times, templates hashed %d times\n",
+        counted.reconciles, counted.looks, counted.intents, counted.orders, counted.templates);
     assert_true(counted.reconciles > 10 && counted.intents > 10 && counted.orders > 10);
     assert_int_equal(counted.most_intents, 1);
     assert_int_equal(counted.most_orders, 1);
+    assert_int_equal(counted.most_templates, 1);
+    assert_true(counted.templates < counted.looks); /* a look at the same specs hashes nothing */
     operator_world_free(world);
 }
 

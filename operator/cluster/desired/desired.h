@@ -26,6 +26,15 @@ enum plan_kind desired_child_kind(enum cluster_child child);
 void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
 /* Likewise the whole template of the members' pods. */
 void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
+/* Works it out for the snapshot, unless that has it: building and hashing a template takes some hundred microseconds,
+ * and the hash is asked for several times in each reconcile. Once the specs are read and the StatefulSet is found, and while the
+ * snapshot is not made of what ran before. Without it, or when the port has changed since, desired_template_hash works
+ * it out each time. */
+void desired_note_template_hash(struct cluster_snapshot *snapshot);
+/* Anew, of the template that the snapshot is made of. */
+void desired_spec_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
+/* `init` declares its port in the template: what was made by an early version does. */
+bool desired_keeps_init_port(const struct cluster_snapshot *snapshot);
 /* The StatefulSet was written with it. Of one that an earlier version wrote that is not known: it counts as such. */
 bool desired_template_is_applied(const struct cluster_snapshot *snapshot);
 /* What the check pod has to do with what is wanted. */

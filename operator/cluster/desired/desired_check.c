@@ -8,19 +8,8 @@
 #include "operator/api/quantity.h"
 #include "operator/cluster/desired/desired.h"
 #include "operator/cluster/state/member_view.h"
-#include "operator/cluster/state/roll_before.h"
 
 /* ---- what is tried ---- */
-
-void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17])
-{
-    if (snapshot->before) {
-        memcpy(out, snapshot->before->template_hash, sizeof(snapshot->before->template_hash));
-        return;
-    }
-    _cleanup_(json_decrefp) json_t *template = desired_pod_template(snapshot);
-    snprintf(out, 17, "%016llx", (unsigned long long)json_hash(template));
-}
 
 bool desired_template_is_applied(const struct cluster_snapshot *snapshot)
 {

@@ -98,7 +98,7 @@ static void put_resources(json_t *object, const json_t *resources)
 
 /* Nothing needs the port of `init`, and the API server warns that the agent declares the same. But a cluster that
  * has it keeps it: every pod would be replaced. If the set was deleted, its pods tell. */
-static bool keeps_init_port(const struct cluster_snapshot *snapshot)
+bool desired_keeps_init_port(const struct cluster_snapshot *snapshot)
 {
     if (snapshot->stateful_set)
         return snapshot->stateful_set->init_declares_port;
@@ -116,7 +116,7 @@ static json_t *container_init(const struct cluster_snapshot *snapshot)
                 &mount_bin_ro, &mount_data, &mount_run, &mount_tmp, &mount_config, &mount_accounts, &mount_tls, NULL});
     /* The server's: preparing a copy is a crash recovery. */
     put_resources(object, snapshot->config.resources);
-    if (keeps_init_port(snapshot))
+    if (desired_keeps_init_port(snapshot))
         json_put(object, "ports",
             json_build("[{s:s, s:i, s:s}]", "name", "agent-init", "containerPort", AGENT_PORT_TLS, "protocol", "TCP"));
     return object;
@@ -287,6 +287,12 @@ json_t *desired_pod_template(const struct cluster_snapshot *snapshot)
     put_hooks(json_object_get(template, "spec"));
     put_ephemeral_limit(json_object_get(template, "spec"));
     return template;
+}
+
+void desired_spec_template_hash(const struct cluster_snapshot *snapshot, char out[static 17])
+{
+    _cleanup_(json_decrefp) json_t *template = desired_pod_template(snapshot);
+    snprintf(out, 17, "%016llx", (unsigned long long)json_hash(template));
 }
 
 void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[static 17])

@@ -208,6 +208,7 @@ static void gather_roll(const struct cluster_memory *memory, struct cluster_snap
     if (!snapshot->usable)
         return;
     desired_runtime_hash(snapshot, runtime);
+    desired_note_template_hash(snapshot);
     desired_template_hash(snapshot, template);
     roll_hash(runtime, template, snapshot->roll_wanted);
     enum roll_target target = roll_target(snapshot);

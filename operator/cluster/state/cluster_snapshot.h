@@ -143,6 +143,12 @@ struct agent_turn {
     bool marked;                           /* the StatefulSet is to bear the mark */
 };
 
+/* Of the pod template that the specs ask for (desired_note_template_hash). */
+struct spec_template {
+    char hash[17]; /* "" not worked out yet */
+    bool has_init_port;
+};
+
 struct cluster_snapshot {
     char *ns, *name, *uid;          /* of the MysqlCluster */
     char *version, *config_version; /* resourceVersions that were parsed; config_version "" without a MysqlConfig */
@@ -184,6 +190,7 @@ struct cluster_snapshot {
     char *mycnf; /* rendered; NULL unless accepted */
     char mycnf_hash[65];
     const char *default_agent_image;
+    struct spec_template spec_template;
     struct agent_turn agent_turn;
     /* After a roll that failed (roll_target.h) members are made of what they ran before, and mycnf is that one's; the
      * spec's waits in wanted_mycnf meanwhile. */
