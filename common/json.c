@@ -155,17 +155,121 @@ static int dump_to_hash(const char *data, size_t len, void *arg)
     return 0;
 }
 
+struct sink {
+    json_dump_callback_t write;
+    void *arg;
+};
+
+struct member {
+    const char *key;
+    const json_t *value;
+};
+
+static void write_value(const struct sink *sink, const json_t *value);
+
+/* As jansson writes it. */
+static void write_leaf(const struct sink *sink, const json_t *value)
+{
+    if (json_dump_callback(value, sink->write, sink->arg, CANONICAL) != 0)
+        bug("cannot write a document");
+}
+
+static bool needs_no_escapes(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == '"' || text[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static void write_quoted(const struct sink *sink, const char *text, size_t len)
+{
+    sink->write("\"", 1, sink->arg);
+    sink->write(text, len, sink->arg);
+    sink->write("\"", 1, sink->arg);
+}
+
+static void write_string(const struct sink *sink, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    size_t len = json_string_length(value);
+    if (needs_no_escapes(text, len))
+        write_quoted(sink, text, len);
+    else
+        write_leaf(sink, value);
+}
+
+static void write_key(const struct sink *sink, const char *key)
+{
+    if (needs_no_escapes(key, strlen(key))) {
+        write_quoted(sink, key, strlen(key));
+        return;
+    }
+    _cleanup_(json_decrefp) json_t *string = json_string(key);
+    write_leaf(sink, string);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->key, ((const struct member *)b)->key);
+}
+
+static void write_object(const struct sink *sink, const json_t *object)
+{
+    size_t count = json_object_size(object), n = 0;
+    _cleanup_(freep) struct member *members = xnew_array(struct member, MAX_OF(1, count));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+        members[n++] = (struct member){key, value};
+    qsort(members, n, sizeof(*members), by_key);
+    sink->write("{", 1, sink->arg);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            sink->write(",", 1, sink->arg);
+        write_key(sink, members[i].key);
+        sink->write(":", 1, sink->arg);
+        write_value(sink, members[i].value);
+    }
+    sink->write("}", 1, sink->arg);
+}
+
+static void write_array(const struct sink *sink, const json_t *array)
+{
+    sink->write("[", 1, sink->arg);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        if (i > 0)
+            sink->write(",", 1, sink->arg);
+        write_value(sink, json_array_get(array, i));
+    }
+    sink->write("]", 1, sink->arg);
+}
+
+/* What jansson writes with these flags, byte for byte: hashes of it are stored. It looks for circles as it goes, which
+ * our trees never have, and prints the address of every object and array for that: more than half of the time. */
+static void write_value(const struct sink *sink, const json_t *value)
+{
+    if (json_is_object(value))
+        write_object(sink, value);
+    else if (json_is_array(value))
+        write_array(sink, value);
+    else if (json_is_string(value))
+        write_string(sink, value);
+    else
+        write_leaf(sink, value);
+}
+
 void json_canonical(const json_t *value, struct strbuf *out)
 {
-    if (json_dump_callback(value, dump_to_strbuf, out, CANONICAL) != 0)
-        bug("cannot write a document");
+    write_value(&(struct sink){dump_to_strbuf, out}, value);
 }
 
 uint64_t json_hash(const json_t *value)
 {
     uint64_t state = HASH64_INIT;
-    if (value && json_dump_callback(value, dump_to_hash, &state, CANONICAL) != 0)
-        bug("cannot write a document");
+    if (value)
+        write_value(&(struct sink){dump_to_hash, &state}, value);
     return state;
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "common/hashmap.h"
 
 static json_t *parse(const char *text)
 {
@@ -225,6 +226,24 @@ static void test_merge(void **state)
     }
 }
 
+/* Hashes are stored: what jansson writes may not come out otherwise. */
+static void test_canonical_is_what_jansson_writes(void **state)
+{
+    UNUSED(state);
+    static const char *const texts[] = {"{}", "[]", "null", "true", "\"\"", "-7", "1.5", "1e300", "[0.1,[],{}]",
+        "{\"b\":1,\"a\":[true,false,null],\"ab\":{\"z\":{},\"y\":[[]]},\"\":0,\"A\":2,\"aa\":3}",
+        "{\"q\\\"k\":\"a\\\\b\",\"t\\tk\":\"x\\u0001\\n/\\u007f\",\"\\u00e9\":\"\\u00e9\\ud83d\\ude00\",\"e\":9223372036854775807}",
+        "[\"/\",\"\\/\",\"\\b\\f\\r\",{\"k\":[{\"k\":[{\"k\":-0.0}]}]}]"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        json_t *value = parse(texts[i]);
+        char *expected = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        assert_canonical(value, expected);
+        assert_true(json_hash(value) == hash64(HASH64_INIT, expected, strlen(expected)));
+        free(expected);
+        json_decref(value);
+    }
+}
+
 static void test_hash_ignores_order_only(void **state)
 {
     UNUSED(state);
@@ -251,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_strict_getters),
         cmocka_unit_test(test_building),
         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_canonical_is_what_jansson_writes),
         cmocka_unit_test(test_hash_ignores_order_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
