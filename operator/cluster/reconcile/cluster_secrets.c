@@ -43,7 +43,7 @@ struct pass {
     struct tls_keypair ca, client_pair;
     json_t *tls_patch; /* waits until the CA that signed it is stored */
     struct cluster_secrets_facts known, facts;
-    bool unchanged; /* the certificates are those of `known` */
+    bool unchanged; /* the certificates are those of `known`, which has a TLS object of them */
     int pending;
     struct error first_error;
 };
@@ -305,13 +305,13 @@ static bool certificates_are_known(const struct pass *pass, uint64_t digest)
 {
     const struct cluster_secrets_facts *known = &pass->known;
     int64_t left_ms = known->good_until_ms - pass->now_ms;
-    return digest && digest == known->good_digest && left_ms > 0 && left_ms <= CLUSTER_CERTIFICATES_TRUST_MS &&
-        (known->client_tls || !pass->want_client_tls);
+    return digest && digest == known->good_digest && left_ms > 0 && left_ms <= CLUSTER_CERTIFICATES_TRUST_MS;
 }
 
 static void take_known(struct pass *pass, json_t *patches[static SECRET_COUNT])
 {
     const struct cluster_secrets_facts seen = pass->facts;
+    const json_t *ca = pass->secrets[SECRET_CA].data;
     pass->facts = pass->known;
     pass->facts.user_password = seen.user_password;
     pass->facts.password_ends_line = seen.password_ends_line;
@@ -319,8 +319,11 @@ static void take_known(struct pass *pass, json_t *patches[static SECRET_COUNT])
     memcpy(pass->facts.accounts_hash, seen.accounts_hash, sizeof(seen.accounts_hash));
     memcpy(pass->facts.account_digests, seen.account_digests, sizeof(seen.account_digests));
     pass->facts.client_tls = NULL;
-    pass->unchanged = true;
-    pass->ca.cert_pem = secret_data_get(pass->secrets[SECRET_CA].data, "ca.crt");
+    pass->unchanged = pass->known.client_tls != NULL;
+    pass->ca.cert_pem = secret_data_get(ca, "ca.crt");
+    if (!pass->unchanged && pass->want_client_tls) /* the first agents are there */
+        pass->client_pair = (struct tls_keypair){
+            .cert_pem = secret_data_get(ca, "client.crt"), .key_pem = secret_data_get(ca, "client.key")};
     patches[SECRET_CA] = json_object();
     patches[SECRET_TLS] = json_object();
 }

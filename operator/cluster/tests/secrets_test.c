@@ -154,6 +154,44 @@ static void known_certificates_are_not_verified_again(void **state)
     http_tls_unref(tls);
 }
 
+/* Those of a cluster that had no pods yet. */
+static void the_first_agents_cost_no_other_look(void **state)
+{
+    struct world *world = *state;
+    struct cluster_secrets_request request = usual_request();
+    ensure(world, request);
+    struct result before = ensure(world, request);
+    assert_null(before.facts.client_tls);
+    request.want_client_tls = true;
+    request.known = &before.facts;
+    request.now_ms = NOW_MS + 1000;
+    struct result known = ensure(world, request);
+    assert_true(known.facts.good_until_ms == before.facts.good_until_ms);
+    request.known = NULL;
+    struct result verified = ensure(world, request);
+    assert_true(verified.facts.good_until_ms > before.facts.good_until_ms);
+    assert_non_null(known.facts.client_tls);
+    assert_true(known.facts.client_tls_digest == verified.facts.client_tls_digest);
+    http_tls_unref(known.facts.client_tls);
+    http_tls_unref(verified.facts.client_tls);
+}
+
+static void known_certificates_that_end_are_renewed(void **state)
+{
+    struct world *world = *state;
+    struct cluster_secrets_request request = usual_request();
+    ensure(world, request);
+    struct result first = ensure(world, request);
+    _cleanup_(secret_freep) char *before = value_of(world, "tls", "tls.crt");
+    request.known = &first.facts;
+    request.now_ms = NOW_MS + (CLUSTER_LEAF_DAYS - 1) * 24 * 3600 * 1000LL;
+    struct result second = ensure(world, request);
+    assert_int_equal(second.err.kind, ERROR_NONE);
+    _cleanup_(secret_freep) char *after = value_of(world, "tls", "tls.crt");
+    assert_string_not_equal(before, after);
+    assert_true(second.facts.certificate_not_after_ms > first.facts.certificate_not_after_ms);
+}
+
 static void known_certificates_that_were_changed_are_repaired(void **state)
 {
     struct world *world = *state;
@@ -384,6 +422,8 @@ int main(void)
         WORLD_TEST(a_fresh_cluster_costs_three_writes),
         WORLD_TEST(what_is_complete_is_only_read),
         WORLD_TEST(known_certificates_are_not_verified_again),
+        WORLD_TEST(the_first_agents_cost_no_other_look),
+        WORLD_TEST(known_certificates_that_end_are_renewed),
         WORLD_TEST(known_certificates_that_were_changed_are_repaired),
         WORLD_TEST(a_cluster_that_is_not_so_fresh_keeps_its_passwords),
         WORLD_TEST(a_deleted_one_comes_back_alone),
