@@ -540,22 +540,43 @@ static bool says_that_more_is_there(const char *line)
         str_starts_with(line, MORE_PREFIX);
 }
 
-static int add_line(const char *line, enum agent_flavour flavour, struct strbuf *ret, struct error *err)
+/* What the lines name. MySQL: as a set, since thousands of them may be a few intervals. */
+struct named {
+    enum agent_flavour flavour;
+    struct gtid_set *set;
+    struct strbuf *out;
+};
+
+static int add_to_set(const char *line, struct gtid_set *set, struct error *err)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *one = gtid_set_parse(GTID_MYSQL, line, NULL);
+
+    if (!one)
+        return error_set(err, ERROR_INVALID, "a line names no transaction (%.80s)", line);
+    gtid_set_unite(set, one);
+    return 0;
+}
+
+static int add_line(const char *line, const struct named *named, struct error *err)
 {
     if (says_that_more_is_there(line))
         return error_set(err, ERROR_INVALID, "it is not listed as a whole (%.80s)", line + 2);
     if (*line == '#' || !*line)
         return 0;
-    strbuf_addf(ret, "%s%s", ret->len == 0 ? "" : flavour == AGENT_FLAVOUR_MARIADB ? "\n" : ",", line);
-    return ret->overflowed ? error_set(err, ERROR_INVALID, "there are too many transactions") : 0;
+    if (named->flavour != AGENT_FLAVOUR_MARIADB)
+        return add_to_set(line, named->set, err);
+    strbuf_addf(named->out, "%s%s", named->out->len == 0 ? "" : "\n", line);
+    return 0;
 }
 
 int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum agent_flavour flavour, struct strbuf *ret,
     struct error *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s/set-aside/%s/" LIST_NAME, paths->state_dir, folder);
+    _cleanup_(gtid_set_freep) struct gtid_set *set = gtid_set_new(GTID_MYSQL);
     _cleanup_(strbuf_release) struct strbuf text;
     _cleanup_(strvec_release) struct strvec lines;
+    const struct named named = {.flavour = flavour, .set = set, .out = ret};
 
     strbuf_init(&text, LIST_MAX + 64 * KM_KIB);
     strvec_init(&lines);
@@ -563,9 +584,13 @@ int set_aside_gtids(const struct agent_paths *paths, const char *folder, enum ag
         return -1;
     strvec_split(&lines, text.buf, "\n");
     for (size_t i = 0; i < lines.n; i++) {
-        if (add_line(lines.v[i], flavour, ret, err) < 0)
+        if (add_line(lines.v[i], &named, err) < 0)
             return -1;
     }
+    if (!gtid_set_is_empty(set))
+        gtid_set_print(set, ret);
+    if (ret->overflowed)
+        return error_set(err, ERROR_INVALID, "there are too many transactions");
     return ret->len > 0 ? 0 : error_set(err, ERROR_INVALID, "no transaction is listed");
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/backup/tests/binlog_double.h"
+#include "agent/set_aside_judge.h"
 #include "common/alloc.h"
 #include "common/fs.h"
 #include "common/log.h"
@@ -267,6 +268,29 @@ static void test_all_are_named(void **state)
     assert_int_equal(w->sets.more, 1);
 }
 
+/* More lines than may be asked about, and one interval. */
+static void test_a_long_list_of_mysql(void **state)
+{
+    static const char uuid[] = "8829f773-0000-4000-8000-000000000001";
+    struct world *w = *state;
+    _cleanup_(strbuf_release) struct strbuf list;
+    _cleanup_(strbuf_release) struct strbuf gtids;
+
+    strbuf_init(&list, KM_MIB);
+    strbuf_init(&gtids, SET_ASIDE_JUDGED_MAX);
+    for (int i = 14037; i <= 22707; i++)
+        strbuf_addf(&list, "%s%s:%d", list.len ? "\n" : "", uuid, i);
+    put_set(w, "2026-01-01T00-00-00Z-epoch1", list.buf);
+    assert_int_equal(
+        set_aside_gtids(&w->paths, "2026-01-01T00-00-00Z-epoch1", AGENT_FLAVOUR_MYSQL, &gtids, &w->error), 0);
+    assert_string_equal(gtids.buf, "8829f773-0000-4000-8000-000000000001:14037-22707");
+    put_set(w, "2026-01-01T00-00-00Z-epoch1", "what is this");
+    strbuf_reset(&gtids);
+    assert_int_equal(
+        set_aside_gtids(&w->paths, "2026-01-01T00-00-00Z-epoch1", AGENT_FLAVOUR_MYSQL, &gtids, &w->error), -1);
+    assert_int_equal(w->error.kind, ERROR_INVALID);
+}
+
 /* What is not listed as a whole is not judged. */
 static void test_lists_that_are_not_whole(void **state)
 {
@@ -295,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_all_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_list_of_mysql, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
