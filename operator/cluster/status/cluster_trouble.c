@@ -244,7 +244,7 @@ static void remedy_class(
         snprintf(out, size,
             "make StorageClass %s, or a PersistentVolume of that class, or name another: ", claim->storage_class);
     snprintf(out + strlen(out), size - strlen(out),
-        "delete MysqlCluster %s and its claims that were never bound, and apply it with another "
+        "delete MysqlCluster %s, then, when its pods are gone, its claims that were never bound, and apply it with another "
         "spec.storage.storageClassName",
         snapshot->name);
 }
