@@ -3,6 +3,7 @@
 # check.py finds what it is for: links without an end, headings that a page's table of contents lacks or has twice, tasks without commands, commands that are not fenced; run.py tells
 # what a block prints from what it should.
 set -euo pipefail
+unset KUBECONFIG # of whoever runs this: nothing here is for that cluster, which may be gone
 here=$(cd "$(dirname "$0")/../.." && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
