@@ -92,7 +92,7 @@ void agent_server_role_word(
     bool is_closed = status->role == AGENT_ROLE_PRIMARY && !status->writable;
     bool is_turning = running == ROLE_ACTION_FOLLOW || running == ROLE_ACTION_PREPARE;
 
-    /* A former primary that was told to follow or to hold, and could not be closed yet: clients may wait for commits. */
+    /* A former primary that is ordered to be a replica, and could not be closed yet: clients may wait for commits. */
     bool is_shut = state->replication.seen && state->replication.read_only && !state->role.was_open;
     bool is_open = status->role == AGENT_ROLE_REPLICA && !is_shut;
 

@@ -33,7 +33,8 @@ struct role_decision {
 
 struct role_decision role_decide(const struct instance_state *state, enum agent_phase phase, int64_t now_ms);
 
-/* As far as is known: one that no look has come to the end of may be, unless this agent was there when it was started. */
+/* Whether clients may be able to write. A server that no probe has read as a whole may be open, unless this agent was
+ * there when it was started. */
 bool role_may_be_open(const struct instance_state *state);
 
 /* What was ordered is so (agent_api.h: order_done). */

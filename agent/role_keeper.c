@@ -167,7 +167,7 @@ static void begin_acceptance(struct acceptance *acceptance)
     const struct self_fence fence = self_fence_of(order);
 
     acceptance->write_epoch = order->epoch > role->epoch;
-    /* That of the last primary stands until the next order to open: a close that is ordered may never be carried out. */
+    /* The note of the last primary's order stands until the next order to be primary: the close may not succeed. */
     acceptance->note_fence =
         order->role == AGENT_ROLE_PRIMARY && order->epoch >= role->epoch && !self_fence_same(&fence, &keeper->fence);
     if (acceptance->note_fence)

@@ -254,7 +254,7 @@ static int prepare(struct role_lane *lane, const struct dialect *dialect, struct
         leave_start_domain(lane, dialect, &failure) == 0 &&
         put_back_run(lane->paths, dialect, lane->session, &failure) == 0)
         return 0;
-    if (lane->job.action == ROLE_ACTION_CLOSE) { /* it need not be whole for that; the next job does it first */
+    if (lane->job.action == ROLE_ACTION_CLOSE) { /* a server can be closed without; the next job tries again first */
         log_warn("closed without what comes first", LOG_ERR(&failure));
         return 0;
     }

@@ -10,7 +10,7 @@
 #define BEAT_PATIENCE_MS 300
 /* How long a member counts that judges its lag by the row: some questions may be lost. */
 #define ROW_READER_MS 10000
-/* Nobody can see whether a server that was closed stays so: it is closed again and again, which ends its connections. */
+/* The server does not tell whether it is read-only still: it is closed again and again, which ends its connections. */
 #define CLOSE_AGAIN_MS 5000
 
 /* ---- orders ---- */

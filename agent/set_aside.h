@@ -15,9 +15,9 @@
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
  * Bounded: a set by SET_ASIDE_MAX_BYTES, the newest being kept; sets by number (so that a status names all of them) and
- * sum, the oldest going first. transactions.txt and the log say what was left out. A set takes a third of the free space
- * at most. Where that is what leaves transactions out it fails, so that the data stays until there is room; unless
- * nobody can tell which ones the others lack: then the newest that have room are enough, but not none.
+ * sum, the oldest going first. transactions.txt and the log say what was left out. A set takes a third of the free
+ * space at most. Where transactions are left out for that reason it fails, and the data stays until there is room;
+ * unless it is not known which ones the others lack: then it holds the newest that have room, one at least.
  *
  * A folder gets its name last, when all of it is on the disk. Blocking: for a worker's thread, or a process without a
  * loop.

@@ -81,9 +81,9 @@ struct replication_facts {
     int64_t beat_us;      /* the source's clock */
     int64_t beat_read_us; /* ours, when the row was read */
 
-    /* The system tables were asked: an account or an event that is being made locks them for as long as its commit
-     * waits for an acknowledgement. Otherwise what follows is as it was (replication_facts_keep). What could not be read
-     * although they are not locked counts as not there. */
+    /* The system tables were read. An account or an event that is being made locks them for as long as its commit waits
+     * for an acknowledgement: then the members below are as they were (replication_facts_keep). What could not be read
+     * although the tables are not locked counts as not there. */
     bool system_tables_seen;
     bool accounts_present; /* accounts.h: accounts_look */
     char accounts_hash[65];

@@ -353,7 +353,7 @@ static void test_accounts_of_a_replica(void **unused)
     assert_string_not_equal(readiness_ready(&state, NOW).reason, "accounts are not made yet");
 }
 
-/* What is not known is told, and trusted by nobody. */
+/* A look that failed is a problem in the status, and no decision relies on what it left unread. */
 static void test_what_the_server_refuses_to_tell(void **unused)
 {
     struct instance_state state = healthy();

@@ -324,7 +324,7 @@ static void write_until_commits_wait(
         trouble(rig);
 }
 
-/* Runs the hook, and ends the server as kubelet does then. Whoever is told of a commit finds it on a replica. */
+/* Runs the hook, and ends the server as kubelet does then. Each commit that was answered with OK is on a replica. */
 static void stop_by_hook(struct replication_rig *rig, struct writer **writers)
 {
     struct agent_rig *pod = rig->members[0].rig;
@@ -361,7 +361,7 @@ static void stop_while_its_agent_is_dead(struct replication_rig *rig, void (*tro
     member_await(rig, 0, member_runs, "up again");
 }
 
-/* Its agent lives, and a failover has told it to hold, which it cannot do: it is no replica that may go as it is. */
+/* Its agent runs and has the order to be a replica of nobody, but cannot close the server: that is no replica yet. */
 static void stop_while_it_is_told_to_hold(struct replication_rig *rig, void (*trouble)(struct replication_rig *rig))
 {
     struct writer *writers[WRITERS];

@@ -62,8 +62,8 @@ static void test_a_stopped_thread_is_started_again(void **state)
     member_await(rig, 2, member_ready, "started again");
 }
 
-/* Gtid_IO_Pos shows what MariaDB had received also while both threads are off. MariaDB drops that when one starts, so it
- * shows that something will be lost (replication_facts.h: drops_received). */
+/* Gtid_IO_Pos shows what MariaDB had received also while both threads are off. MariaDB drops that when one starts, so
+ * the position shows that something will be lost (replication_facts.h: drops_received). */
 static bool says_more_than_is_executed(struct replication_rig *rig, unsigned member)
 {
     _cleanup_(strbuf_release) struct strbuf status, executed;

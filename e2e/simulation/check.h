@@ -5,8 +5,8 @@
  * A transaction is acknowledged when a client was told that it is done. Whoever is opened, and whoever acknowledges
  * another one, must have all of them. Where spec.failover.dataLoss is allow, what a failover says may be lost with it
  * (mayBeLost) is forgiven when the new primary opens, or when the failover ends before that (it is closed for want of
- * room). What somebody with all rights has let go without its acknowledgements may be lost until an operator has decided
- * with the primary's word on that.
+ * room). What somebody with all rights has let go without its acknowledgements may be lost until an operator has
+ * decided by a status of the primary that tells of it.
  */
 #ifndef KM_SIMULATION_CHECK_H
 #define KM_SIMULATION_CHECK_H

@@ -30,7 +30,7 @@ enum in_place_phase {
 };
 extern const char *const in_place_phase_names[IN_PLACE_PHASE_COUNT]; /* "", "Resolving", ... */
 
-/* Why one has failed that was not carried out, or not carried on, whatever it asks for: it may be older than the data. */
+/* Why a restore in place was not carried out, or not carried on, whatever it asks for: it may be older than the data. */
 enum in_place_refusal {
     IN_PLACE_REFUSAL_NONE,
     IN_PLACE_REFUSAL_OUTDATED, /* so may the status have been that it stood in */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a reconcile of a MysqlCluster looks, decides and works out the template of its pods. Calls are counted by the linker's --wrap (Makefile), so
- * the product has no counters for it.
+ * How often a reconcile of a MysqlCluster looks, decides and works out the template of its pods. Calls are counted by
+ * the linker's --wrap (Makefile), so the product has no counters for it.
  */
 #include "common/base.h"
 

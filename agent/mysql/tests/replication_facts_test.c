@@ -162,7 +162,7 @@ static void test_a_heartbeat_that_cannot_be_read(void **unused)
     assert_false(kept.has_beat);
     assert_int_equal(kept.beat_us, 0);
     assert_int_equal(kept.beat_epoch, 4);
-    assert_false(kept.accounts_present); /* asked for, and not told */
+    assert_false(kept.accounts_present); /* queried, and the server has refused to answer */
     assert_false(kept.events_listed);
     replication_facts_keep(&kept, &unread);
     assert_int_equal(kept.beat_epoch, 4);

@@ -27,9 +27,9 @@ void desired_runtime_hash(const struct cluster_snapshot *snapshot, char out[stat
 /* Likewise the whole template of the members' pods. */
 void desired_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);
 /* Works it out for the snapshot, unless that has it: building and hashing a template takes some hundred microseconds,
- * and the hash is asked for several times in each reconcile. Once the specs are read and the StatefulSet is found, and while the
- * snapshot is not made of what ran before. Without it, or when the port has changed since, desired_template_hash works
- * it out each time. */
+ * and the hash is asked for several times in each reconcile. Call it once the specs are read and the StatefulSet is
+ * found, while the snapshot is not made of what ran before. Without it, or when the port of `init` has changed since,
+ * desired_template_hash works the hash out each time. */
 void desired_note_template_hash(struct cluster_snapshot *snapshot);
 /* Anew, of the template that the snapshot is made of. */
 void desired_spec_template_hash(const struct cluster_snapshot *snapshot, char out[static 17]);

@@ -181,8 +181,8 @@ bool member_copy_remedy(
     return true;
 }
 
-/* The primary serves with the same image. So that holds a server, and it is the member's data that does not fit: another
- * server has written it, as when an image was set forth and back in the midst of a roll. A copy of the primary's does. */
+/* The primary serves with the same image, so it is the member's data that does not fit: a server of another version has
+ * written it, as when an image was set forth and back in the midst of a roll. A copy of the primary's data does. */
 static bool is_alone_with_its_data(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -244,8 +244,8 @@ static void remedy_class(
         snprintf(out, size,
             "make StorageClass %s, or a PersistentVolume of that class, or name another: ", claim->storage_class);
     snprintf(out + strlen(out), size - strlen(out),
-        "delete MysqlCluster %s, then, when its pods are gone, its claims that were never bound, and apply it with another "
-        "spec.storage.storageClassName",
+        "delete MysqlCluster %s, then, when its pods are gone, its claims that were never bound, and apply it with "
+        "another spec.storage.storageClassName",
         snapshot->name);
 }
 
