@@ -234,11 +234,8 @@ static int fingerprint(const X509 *cert, char out[static 65])
     return 0;
 }
 
-int tls_cert_inspect(const char *cert_pem, struct tls_cert_info *ret, struct error *err)
+static int inspect(X509 *cert, struct tls_cert_info *ret, struct error *err)
 {
-    _cleanup_(tls_cert_freep) X509 *cert = cert_from_pem(cert_pem, err);
-    if (!cert)
-        return -1;
     struct tls_cert_info info = {
         .not_before_ms = asn1_time_ms(X509_get0_notBefore(cert)),
         .not_after_ms = asn1_time_ms(X509_get0_notAfter(cert)),
@@ -248,6 +245,12 @@ int tls_cert_inspect(const char *cert_pem, struct tls_cert_info *ret, struct err
         return tls_error(err, ERROR_INTERNAL, "cannot compute the fingerprint of a certificate");
     *ret = info;
     return 0;
+}
+
+int tls_cert_inspect(const char *cert_pem, struct tls_cert_info *ret, struct error *err)
+{
+    _cleanup_(tls_cert_freep) X509 *cert = cert_from_pem(cert_pem, err);
+    return cert ? inspect(cert, ret, err) : -1;
 }
 
 /* A wildcard of ours ("*.svc.ns.svc") is asked for by any host it stands for. */
@@ -276,8 +279,8 @@ static int check_signature(X509 *cert, const char *ca_pem, int64_t now_ms, struc
     return error_set(err, ERROR_INVALID, "certificate: %s", X509_verify_cert_error_string(reason));
 }
 
-int tls_cert_check(
-    const struct tls_keypair *pair, const char *ca_pem, const char *const *dns_names, int64_t now_ms, struct error *err)
+int tls_cert_check(const struct tls_keypair *pair, const char *ca_pem, const char *const *dns_names, int64_t now_ms,
+    struct tls_cert_info *ret, struct error *err)
 {
     _cleanup_(tls_cert_freep) X509 *cert = cert_from_pem(pair->cert_pem, err);
     _cleanup_(tls_key_freep) EVP_PKEY *key = cert ? key_from_pem(pair->key_pem, err) : NULL;
@@ -290,5 +293,5 @@ int tls_cert_check(
     for (size_t i = 0; dns_names && dns_names[i]; i++)
         if (!cert_names(cert, dns_names[i]))
             return error_set(err, ERROR_INVALID, "the certificate does not name %s", dns_names[i]);
-    return 0;
+    return ret ? inspect(cert, ret, err) : 0;
 }

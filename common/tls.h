@@ -42,9 +42,9 @@ struct tls_cert_info {
 /* Reads the first certificate of the text. ERROR_INVALID if it is none. */
 int tls_cert_inspect(const char *cert_pem, struct tls_cert_info *ret, struct error *err) KM_MUST_CHECK;
 /* Key fits certificate, certificate was signed by ca_pem, valid at now_ms, and names every dns_name. ERROR_INVALID says
- * what is wrong. */
+ * what is wrong. ret: what tls_cert_inspect tells of it, filled on success; may be NULL. */
 int tls_cert_check(const struct tls_keypair *pair, const char *ca_pem, const char *const *dns_names, int64_t now_ms,
-    struct error *err) KM_MUST_CHECK;
+    struct tls_cert_info *ret, struct error *err) KM_MUST_CHECK;
 
 /* Server side of mutual TLS. Contents can be replaced while in use: connections made before keep the old. */
 struct tls_server;

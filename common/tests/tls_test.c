@@ -25,17 +25,19 @@ static void test_issue_and_check(void **state)
     struct tls_keypair other = test_ca("other");
     struct tls_keypair leaf = test_leaf(&ca, names);
     const struct tls_keypair mixed = {.key_pem = ca.key_pem, .cert_pem = leaf.cert_pem};
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms, &err), 0);
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, inside_wildcard, now_ms, &err), 0);
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, elsewhere, now_ms, &err), -1);
+    struct tls_cert_info info = {0};
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms, &info, &err), 0);
+    assert_true(info.not_after_ms > now_ms && !info.is_ca && strlen(info.fingerprint_sha256) == 64);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, inside_wildcard, now_ms, NULL, &err), 0);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, elsewhere, now_ms, NULL, &err), -1);
     assert_non_null(strstr(err.message, "db.other.svc"));
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, too_deep, now_ms, &err), -1);
-    assert_int_equal(tls_cert_check(&leaf, other.cert_pem, names, now_ms, &err), -1);
-    assert_int_equal(tls_cert_check(&leaf, "", names, now_ms, &err), -1);
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms + 3601000, &err), -1);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, too_deep, now_ms, NULL, &err), -1);
+    assert_int_equal(tls_cert_check(&leaf, other.cert_pem, names, now_ms, NULL, &err), -1);
+    assert_int_equal(tls_cert_check(&leaf, "", names, now_ms, NULL, &err), -1);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms + 3601000, NULL, &err), -1);
     assert_non_null(strstr(err.message, "expired"));
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms - 120000, &err), -1);
-    assert_int_equal(tls_cert_check(&mixed, ca.cert_pem, names, now_ms, &err), -1);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, names, now_ms - 120000, NULL, &err), -1);
+    assert_int_equal(tls_cert_check(&mixed, ca.cert_pem, names, now_ms, NULL, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     tls_keypair_release(&ca);
     tls_keypair_release(&other);
@@ -47,7 +49,7 @@ static void test_names_are_not_a_language(void **state)
     UNUSED(state);
     struct tls_keypair ca = test_ca("ca");
     struct tls_keypair leaf = test_leaf(&ca, with_comma);
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, evil, clock_realtime_ms(), NULL), -1);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, evil, clock_realtime_ms(), NULL, NULL), -1);
     tls_keypair_release(&leaf);
     tls_keypair_release(&ca);
 }

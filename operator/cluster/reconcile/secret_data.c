@@ -78,9 +78,9 @@ static bool pair_is_good(const struct tls_keypair *pair, const char *ca_pem, con
     int64_t now_ms, int64_t margin_ms, int64_t *ret_not_after_ms)
 {
     struct tls_cert_info info;
-    if (!pair->cert_pem || !pair->key_pem || tls_cert_inspect(pair->cert_pem, &info, NULL) < 0)
+    if (!pair->cert_pem || !pair->key_pem || tls_cert_check(pair, ca_pem, dns_names, now_ms, &info, NULL) < 0)
         return false;
-    if (info.not_after_ms - now_ms < margin_ms || tls_cert_check(pair, ca_pem, dns_names, now_ms, NULL) < 0)
+    if (info.not_after_ms - now_ms < margin_ms)
         return false;
     if (ret_not_after_ms)
         *ret_not_after_ms = info.not_after_ms;

@@ -134,8 +134,8 @@ static void assert_chain(const struct chain *chain, int64_t now_ms)
     struct tls_keypair leaf = {secret_data_get(chain->tls, "tls.key"), secret_data_get(chain->tls, "tls.crt")};
     _cleanup_(secret_freep) char *ca = secret_data_get(chain->tls, "ca.crt");
     assert_string_equal(ca, chain->ca_pair.cert_pem);
-    if (tls_cert_check(&leaf, ca, dns_names, now_ms, &err) < 0 ||
-        tls_cert_check(&chain->client, ca, NULL, now_ms, &err) < 0)
+    if (tls_cert_check(&leaf, ca, dns_names, now_ms, NULL, &err) < 0 ||
+        tls_cert_check(&chain->client, ca, NULL, now_ms, NULL, &err) < 0)
         fail_msg("%s", err.message);
     tls_keypair_release(&leaf);
 }

@@ -74,7 +74,7 @@ static void a_certificate_of_earlier_names_is_renewed_once(void **state)
     assert_int_equal(json_object_size(settled), 0);
     struct tls_keypair leaf = {
         .cert_pem = secret_data_get(before, "tls.crt"), .key_pem = secret_data_get(before, "tls.key")};
-    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, asked, NOW_MS, NULL), 0);
+    assert_int_equal(tls_cert_check(&leaf, ca.cert_pem, asked, NOW_MS, NULL, NULL), 0);
     tls_keypair_release(&leaf);
     tls_keypair_release(&ca);
     tls_keypair_release(&client);
