@@ -230,14 +230,10 @@ static void look_from_outside(struct agent *agent, int64_t now_ms)
 static void watch_accounts(struct agent *agent)
 {
     struct instance_state *state = &agent->state;
-    const struct observation *observed = &state->observed;
 
-    bool comparable = agent_is_primary(state) && observed->has_status && observed->accounts_digest &&
-        state->accounts_digest && !state->action_running && state->probe_started_ms > state->role.finished_ms;
-    if (!comparable || observed->accounts_digest == state->accounts_digest)
+    if (!agent_note_digest(state))
         return;
     log_warn("accounts were changed by another hand: they are applied again");
-    state->accounts_digest = 0;
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
 }

@@ -133,6 +133,31 @@ enum accounts_scope agent_accounts_scope(const struct instance_state *state)
     return state->beat.blocked_since_ms || is_unheard(state) ? ACCOUNTS_LOCAL : ACCOUNTS_LOGGED;
 }
 
+/* All that is wanted now was made, by whichever member was primary then. */
+static bool has_own_record(const struct instance_state *state)
+{
+    return state->accounts_applied == state->accounts_wanted && state->accounts_scope == ACCOUNTS_LOGGED &&
+        str_eq(state->replication.accounts_hash, state->accounts_wanted_hash);
+}
+
+bool agent_note_digest(struct instance_state *state)
+{
+    const struct role_state *role = &state->role;
+    const uint64_t seen = state->observed.has_status ? state->observed.accounts_digest : 0;
+    bool is_new = seen && !state->action_running && state->probe_started_ms > role->finished_ms;
+
+    if (role->has_order && role->order.role != AGENT_ROLE_PRIMARY)
+        state->accounts_digest = 0;
+    if (!is_new || !agent_is_primary(state))
+        return false;
+    bool is_changed = state->accounts_digest && state->accounts_digest != seen;
+    if (!state->accounts_digest && has_own_record(state))
+        state->accounts_digest = seen;
+    if (is_changed)
+        state->accounts_digest = 0;
+    return is_changed;
+}
+
 /* A member that is no primary has its system tables upgraded. */
 static bool wants_accounts(const struct instance_state *state, int64_t now_ms)
 {

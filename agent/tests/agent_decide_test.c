@@ -214,6 +214,69 @@ static void test_accounts_that_are_left_are_locked_on_a_wish(void **unused)
     assert_false(agent_decide(&state, 0, NOW).apply_accounts);
 }
 
+static struct instance_state with_digest(uint64_t held, uint64_t seen)
+{
+    struct instance_state state = healthy();
+
+    state.probe_started_ms = NOW - 10;
+    state.accounts_digest = held;
+    state.observed.has_status = true;
+    state.observed.accounts_digest = seen;
+    snprintf(state.accounts_wanted_hash, sizeof(state.accounts_wanted_hash), "wish");
+    snprintf(state.replication.accounts_hash, sizeof(state.replication.accounts_hash), "wish");
+    return state;
+}
+
+static void test_accounts_that_another_hand_changed(void **unused)
+{
+    struct instance_state state = with_digest(7, 7);
+
+    UNUSED(unused);
+    assert_false(agent_note_digest(&state));
+    state.observed.accounts_digest = 8;
+    state.action_running = true; /* its own hand */
+    assert_false(agent_note_digest(&state));
+    state.action_running = false;
+    state.role.finished_ms = state.probe_started_ms; /* the look is older than that */
+    assert_false(agent_note_digest(&state));
+    state.role.finished_ms = 0;
+    state.observed.has_status = false;
+    assert_false(agent_note_digest(&state));
+    state.observed.has_status = true;
+    assert_true(agent_note_digest(&state));
+    assert_int_equal(state.accounts_digest, 0);
+}
+
+/* What another member made while it was primary is nobody else's hand: to make accounts once more at each change of
+ * roles is to wait for acknowledgements when replicas are on their way. */
+static void test_accounts_that_another_primary_made(void **unused)
+{
+    struct instance_state state = with_digest(7, 7);
+
+    UNUSED(unused);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    assert_false(agent_note_digest(&state));
+    state.role.order.role = AGENT_ROLE_PRIMARY;
+    state.observed.accounts_digest = 8;
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_digest, 8);
+    state.observed.accounts_digest = 9;
+    assert_true(agent_note_digest(&state));
+
+    state = with_digest(0, 8);
+    snprintf(state.replication.accounts_hash, sizeof(state.replication.accounts_hash), "another wish");
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_digest, 0);
+    state = with_digest(0, 8);
+    state.accounts_scope = ACCOUNTS_LOCAL;
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_digest, 0);
+    state = with_digest(0, 8);
+    state.accounts_wanted++;
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_digest, 0);
+}
+
 static void test_when_to_apply_accounts(void **unused)
 {
     struct instance_state state = healthy();
@@ -633,6 +696,8 @@ int main(void)
         cmocka_unit_test(test_when_to_probe),
         cmocka_unit_test(test_accounts_that_are_left_are_locked_on_a_wish),
         cmocka_unit_test(test_when_to_apply_accounts),
+        cmocka_unit_test(test_accounts_that_another_hand_changed),
+        cmocka_unit_test(test_accounts_that_another_primary_made),
         cmocka_unit_test(test_accounts_wait_for_those_who_acknowledge),
         cmocka_unit_test(test_a_server_that_is_kept_stopped),
         cmocka_unit_test(test_ready),
