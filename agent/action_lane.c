@@ -187,7 +187,7 @@ static int tend(struct action *action, struct error *err)
     if (!session || ask_facts(action, session, &facts, err) < 0 ||
         accounts_plan_make(action->want, dialect, &facts, &plan, err) < 0)
         return -1;
-    int rc = accounts_apply(session, &plan, err);
+    int rc = accounts_apply(session, dialect, &plan, err);
     accounts_plan_release(&plan);
     if (rc < 0)
         return -1;

@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/hashmap.h"
@@ -61,6 +62,7 @@ struct planner {
     struct accounts_plan plan;
     size_t capacity;
     const struct dialect *dialect;
+    bool asks; /* what is added now */
     /* Behind ALTER USER of root and of the others at '%'; "": it stays as it is. */
     const char *root_requires, *others_require;
 };
@@ -73,7 +75,11 @@ static void add_step(struct planner *planner, const char *what, struct strbuf *s
         planner->capacity = planner->capacity ? planner->capacity * 2 : 16;
         plan->steps = xreallocarray(plan->steps, planner->capacity, sizeof(*plan->steps));
     }
-    plan->steps[plan->count++] = (struct accounts_step){.what = what, .sql = strbuf_detach(sql, NULL)};
+    plan->steps[plan->count++] = (struct accounts_step){
+        .what = what,
+        .sql = strbuf_detach(sql, NULL),
+        .asks = planner->asks,
+    };
 }
 
 static void add_text(struct planner *planner, const char *what, const char *sql)
@@ -378,6 +384,7 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
     }
     if (want->scope >= ACCOUNTS_LOGGED) {
         add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
+        planner.asks = dialect->family != AGENT_FLAVOUR_MARIADB;
         plan_session(&planner);
         plan_tls(&planner, want, facts->tls_noted);
         plan_system_accounts(&planner, want);
@@ -400,10 +407,19 @@ void accounts_plan_release(struct accounts_plan *plan)
     *plan = (struct accounts_plan){0};
 }
 
-int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err)
+static int apply_step(
+    struct session *session, const struct dialect *dialect, const struct accounts_step *step, struct error *err)
+{
+    if (step->asks && semi_sync_await_answers(session, dialect, err) < 0)
+        return -1;
+    return session_exec_secret(session, step->sql, err);
+}
+
+int accounts_apply(
+    struct session *session, const struct dialect *dialect, const struct accounts_plan *plan, struct error *err)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        if (session_exec_secret(session, plan->steps[i].sql, err) < 0)
+        if (apply_step(session, dialect, &plan->steps[i], err) < 0)
             return error_prefix(err, "%s", plan->steps[i].what);
     }
     return 0;

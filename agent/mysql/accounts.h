@@ -15,6 +15,10 @@
  * Only a primary makes them; the others get them by replication, and look whether they are there (accounts_look). What
  * is in nobody's binary log comes first, as it waits for no acknowledgement: after a change of passwords replicas may
  * have to get in before any can be given.
+ *
+ * A MySQL server lets nobody log in while the commit of an account statement waits for an acknowledgement, the replicas
+ * that would give it included: without a replica it waits for ever. So of the logged part nothing is begun there before
+ * it is known that acknowledgements come (semi_sync_await_answers).
  */
 #ifndef KM_AGENT_MYSQL_ACCOUNTS_H
 #define KM_AGENT_MYSQL_ACCOUNTS_H
@@ -54,6 +58,7 @@ void accounts_want_free(struct accounts_want *want); /* NULL is fine */
 struct accounts_step {
     const char *what; /* for messages: "account root@%" */
     char *sql;        /* secret */
+    bool asks;        /* whether acknowledgements come, and is not begun else */
 };
 struct accounts_plan {
     struct accounts_step *steps;
@@ -72,8 +77,10 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
     const struct accounts_facts *facts, struct accounts_plan *ret, struct error *err) KM_MUST_CHECK;
 void accounts_plan_release(struct accounts_plan *plan);
 
-/* Runs the plan up to the first failure; the error says at which account, and never holds a password. */
-int accounts_apply(struct session *session, const struct accounts_plan *plan, struct error *err) KM_MUST_CHECK;
+/* Runs the plan up to the first failure; the error says at which account, and never holds a password. ERROR_UNAVAILABLE:
+ * also where acknowledgements do not come, see above. */
+int accounts_apply(struct session *session, const struct dialect *dialect, const struct accounts_plan *plan,
+    struct error *err) KM_MUST_CHECK;
 
 /* Whether root@'%' and replication@'%' are there, and the hash of the wish that a primary has carried out ("": none
  * has), as far as this server has got. The row comes after the accounts, here as in the binary log. */

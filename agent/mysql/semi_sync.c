@@ -11,6 +11,9 @@
 /* Milliseconds, as far as every version goes: 49 days. */
 #define TIMEOUT_MS "4294967295"
 #define WAIT_POINT "AFTER_SYNC"
+/* Between two looks at whether acknowledgements come. */
+#define LOOK_MS 20
+#define LOOK_S "0.02"
 
 /* ---- looking ---- */
 
@@ -88,6 +91,44 @@ int semi_sync_observe(
     if (!facts->semi_sync_source && !facts->semi_sync_replica)
         return 0;
     return session_query(session, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync%'", take_row, &look, err);
+}
+
+/* ---- whether acknowledgements come ---- */
+
+static bool lacks_replicas(const struct replication_facts *facts)
+{
+    return facts->semi_sync_clients < MAX_OF(facts->semi_sync_acks, 1U);
+}
+
+bool semi_sync_would_wait(const struct replication_facts *first, const struct replication_facts *last)
+{
+    if (!last->semi_sync_source || !last->semi_sync_waits)
+        return false;
+    return lacks_replicas(last) || (last->waiting_commits > 0 && last->acknowledged == first->acknowledged);
+}
+
+int semi_sync_await_answers(struct session *session, const struct dialect *dialect, struct error *err)
+{
+    struct replication_facts first = {0}, last;
+    int looks = 0;
+
+    if (semi_sync_observe(session, dialect, &first, err) < 0)
+        return -1;
+    for (last = first; semi_sync_would_wait(&first, &last); looks++) {
+        if (lacks_replicas(&last))
+            return error_set(err, ERROR_UNAVAILABLE,
+                "waits until replicas can acknowledge it: %u are connected, %u have to",
+                (unsigned)last.semi_sync_clients, (unsigned)MAX_OF(last.semi_sync_acks, 1U));
+        if (looks == SEMI_SYNC_PATIENCE_MS / LOOK_MS)
+            return error_set(err, ERROR_UNAVAILABLE,
+                "waits until replicas acknowledge: %u commits wait, and none has got through for %d ms",
+                (unsigned)last.waiting_commits, SEMI_SYNC_PATIENCE_MS);
+        last = (struct replication_facts){0};
+        if (session_exec(session, "DO SLEEP(" LOOK_S ")", err) < 0 ||
+            semi_sync_observe(session, dialect, &last, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- setting ---- */

@@ -30,6 +30,15 @@ int semi_sync_set_replica(
 int semi_sync_observe(struct session *session, const struct dialect *dialect, struct replication_facts *facts,
     struct error *err) KM_MUST_CHECK;
 
+/* Pure: a commit that begins now would wait in vain, as far as two looks can tell, a moment apart: fewer replicas than it
+ * waits for are connected, or others wait and none of them has been acknowledged in between. first and last may be the
+ * same look. */
+bool semi_sync_would_wait(const struct replication_facts *first, const struct replication_facts *last);
+/* Looks until it is known that a commit that begins now is acknowledged. ERROR_UNAVAILABLE: it would wait in vain, or
+ * others have for SEMI_SYNC_PATIENCE_MS. */
+#define SEMI_SYNC_PATIENCE_MS 1000
+int semi_sync_await_answers(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
+
 /* What semi-sync was like just before a change of role set it anew. A close takes it when nobody can be told any more of
  * the commits that it ends: what has ended without an acknowledgement by then was not ended by the close. */
 struct semi_sync_look {

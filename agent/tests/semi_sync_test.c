@@ -2,6 +2,8 @@
 /* How commits wait, as a primary's agent judges it: role_decide.h. */
 #include "common/base.h"
 
+#include "agent/mysql/semi_sync.h"
+
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -317,10 +319,48 @@ static void test_an_opening_finds_semi_sync_off(void **unused)
     assert_int_equal(state.lapses, 1);
 }
 
+/* Whether a commit that begins now is acknowledged, by two looks. */
+static void test_what_would_wait_in_vain(void **unused)
+{
+    static const struct {
+        const char *what;
+        uint32_t acks, clients, waiting;
+        uint64_t acknowledged_before, acknowledged;
+        bool off, surrendered;
+        bool in_vain;
+    } rows[] = {
+        {"nobody waits", 1, 1, 0, 5, 5, false, false, false},
+        {"no replica", 1, 0, 0, 5, 5, false, false, true},
+        {"too few", 2, 1, 0, 5, 5, false, false, true},
+        {"enough", 2, 3, 0, 5, 5, false, false, false},
+        {"MariaDB counts one", 0, 0, 0, 5, 5, false, false, true},
+        {"others wait, and get on", 1, 2, 7, 5, 6, false, false, false},
+        {"others wait in vain", 1, 2, 1, 5, 5, false, false, true},
+        {"semi-sync is off", 1, 0, 0, 5, 5, true, false, false},
+        {"it has given up waiting", 1, 0, 0, 5, 5, false, true, false},
+    };
+
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct replication_facts first = {.acknowledged = rows[i].acknowledged_before};
+        const struct replication_facts last = {
+            .semi_sync_source = !rows[i].off,
+            .semi_sync_waits = !rows[i].off && !rows[i].surrendered,
+            .semi_sync_acks = rows[i].acks,
+            .semi_sync_clients = rows[i].clients,
+            .waiting_commits = rows[i].waiting,
+            .acknowledged = rows[i].acknowledged,
+        };
+        if (semi_sync_would_wait(&first, &last) != rows[i].in_vain)
+            fail_msg("%s", rows[i].what);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_how_commits_wait),
+        cmocka_unit_test(test_what_would_wait_in_vain),
         cmocka_unit_test(test_only_an_open_primary_has_lapses),
         cmocka_unit_test(test_unacknowledged_commits_are_counted),
         cmocka_unit_test(test_what_is_let_go_during_a_suspension_counts),

@@ -231,6 +231,28 @@ static void test_accounts_that_are_left_are_locked(void **unused)
     assert_int_equal(count_of(old, "LOCK"), 0);
 }
 
+/* Whatever is logged, and would wait for an acknowledgement while nobody can log in. */
+static void test_what_asks_for_acknowledgements(void **unused)
+{
+    static const char *const versions[] = {"5.6.21", "5.7.44", "9.7.4", "10.11.19-MariaDB"};
+
+    UNUSED(unused);
+    for (size_t v = 0; v < ARRAY_LEN(versions); v++) {
+        _cleanup_(accounts_want_release) struct accounts_want want = full_want();
+        bool mariadb = strstr(versions[v], "MariaDB");
+        struct accounts_plan plan;
+        bool logged = false;
+        assert_int_equal(make(versions[v], &want, &(struct accounts_facts){0}, &plan, NULL), 0);
+        for (size_t i = 0; i < plan.count; i++) {
+            if (plan.steps[i].asks != (logged && !mariadb))
+                fail_msg("%s: %s", versions[v], plan.steps[i].sql);
+            logged = logged || strstr(plan.steps[i].sql, "sql_log_bin = 1");
+        }
+        assert_true(logged);
+        accounts_plan_release(&plan);
+    }
+}
+
 static void expect_refused(struct accounts_want *want, const char *says)
 {
     struct accounts_plan plan;
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_what_goes_into_the_binary_log),
         cmocka_unit_test(test_tls_is_required_and_not_any_more),
         cmocka_unit_test(test_accounts_that_are_left_are_locked),
+        cmocka_unit_test(test_what_asks_for_acknowledgements),
         cmocka_unit_test(test_names_that_cannot_be),
     };
 
