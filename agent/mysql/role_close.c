@@ -35,6 +35,7 @@
 #define END_LOOKS 100 /* of a millisecond, until those who waited have seen that they need not */
 #define IDS_MAX KM_MIB
 #define LOGGING_IN "unauthenticated user"
+#define ACL_WAIT "Waiting for acl cache lock"
 
 bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
 {
@@ -68,6 +69,56 @@ static bool is_own_write(const char *user, const char *agent_user, const char *s
     return str_starts_with(str_or_empty(state), "Waiting for semi-sync ACK");
 }
 
+/* The text of a statement without what may stand before it. */
+static const char *skip_comments(const char *text)
+{
+    for (;;) {
+        const char *end = NULL;
+
+        text += strspn(text, " \t\r\n(");
+        if (str_starts_with(text, "/*"))
+            end = strstr(text, "*/");
+        if (!end)
+            return text;
+        text = end + 2;
+    }
+}
+
+static const char *skip_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    if (strncasecmp(text, word, len) != 0 || (text[len] && !strchr(" \t\r\n/", text[len])))
+        return NULL;
+    return skip_comments(text + len);
+}
+
+bool role_is_account_statement(const char *text)
+{
+    static const char *const alone[] = {"GRANT", "REVOKE"};
+    static const char *const verbs[] = {"CREATE", "ALTER", "DROP", "RENAME", "SET"};
+    static const char *const objects[] = {"USER", "ROLE", "PASSWORD", "DEFAULT"};
+    const char *object = NULL;
+
+    text = skip_comments(str_or_empty(text));
+    for (size_t i = 0; i < ARRAY_LEN(alone); i++) {
+        if (skip_word(text, alone[i]))
+            return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(verbs) && !object; i++)
+        object = skip_word(text, verbs[i]);
+    for (size_t i = 0; i < ARRAY_LEN(objects) && object; i++) {
+        if (skip_word(object, objects[i]))
+            return true;
+    }
+    return false;
+}
+
+bool role_may_cut_replicas(const struct dialect *dialect, bool blocked, bool shuts_out)
+{
+    return dialect->family == AGENT_FLAVOUR_MARIADB || (blocked && !shuts_out);
+}
+
 /* ---- who is connected ---- */
 
 /* Those that are not killed yet, as "1 2 3 ". */
@@ -80,6 +131,7 @@ struct crowd {
     bool hangs;                              /* somebody waits for acknowledgements, killed or not */
     bool serves;                             /* one of our replicas, killed or not */
     bool logins;                             /* whoever is logging in counts among the others */
+    bool shuts_out;                          /* MySQL: somebody may keep everybody else from logging in */
 };
 
 static void crowd_init(
@@ -124,8 +176,10 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
     bool waits = str_starts_with(state, "Waiting for semi-sync ACK");
     crowd->hangs = crowd->hangs || waits;
     crowd->serves = crowd->serves || str_eq(values[COLUMN_USER], REPLICATION_ACCOUNT);
+    crowd->shuts_out = crowd->shuts_out ||
+        (!crowd->softly && (role_is_account_statement(values[COLUMN_TEXT]) || str_eq(state, ACL_WAIT)));
     if (strtoull(values[COLUMN_ID], NULL, 10) == crowd->barrier)
-        crowd->blocked = str_starts_with(state, "Waiting for");
+        crowd->blocked = str_starts_with(state, "Waiting for") && !str_eq(state, ACL_WAIT);
     if (killed)
         return;
     if (str_starts_with(command, "Binlog Dump"))
@@ -146,6 +200,7 @@ static int crowd_look(struct crowd *crowd, struct session *session, struct error
     crowd->blocked = false;
     crowd->hangs = false;
     crowd->serves = false;
+    crowd->shuts_out = false;
     return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
 }
 
@@ -298,13 +353,14 @@ static int clear_the_way(struct closing *closing, struct crowd *crowd, struct er
     crowd->logins = closing->shut_out; /* those from before may do what newcomers may not */
     if (crowd_look(crowd, session, err) < 0)
         return -1;
-    if (crowd->hangs && crowd->replicas.len > 0 && !closing->cut) {
+    if (crowd->hangs && crowd->replicas.len > 0 && !closing->cut &&
+        role_may_cut_replicas(closing->dialect, crowd->blocked, crowd->shuts_out)) {
         closing->cut = true;
         return kill_each(session, crowd, &crowd->replicas, err);
     }
     if (kill_each(session, crowd, &crowd->others, err) < 0)
         return -1;
-    if (!crowd->blocked || (crowd->hangs && !lets_go(closing)))
+    if (!crowd->blocked || (crowd->hangs && (!lets_go(closing) || crowd->shuts_out)))
         return 0;
     /* Who came before they were shut out is seen by the next look. */
     if (crowd->hangs && !is_mariadb(closing->dialect) && !closing->shut_out)

@@ -10,7 +10,8 @@
  *   1. one session sets the server read-only. As long as this is pending nobody's new statement can write, not even an
  *      administrator's, though what is open can still be committed;
  *   2. another one looks who is connected. Replicas are cut off if a commit waits for them, so that no other group
- *      begins to wait meanwhile; then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT):
+ *      begins to wait meanwhile; MySQL's not before 1 is seen pending and no account statement runs, for which they
+ *      could not log in again; then all clients are killed, which shuts their sockets. MariaDB's softly (KILL SOFT):
  *      a leader goes on waiting, so nobody it leads is let go before he is shut, too. MySQL's wait ends for nobody by
  *      that;
  *   3. once all are shut, semi-sync is turned off and the commits end. MariaDB's is on again when nobody waits any
@@ -54,6 +55,15 @@ int role_release(struct session *session, const struct dialect *dialect, const a
 
 /* What a close that did not come to its end may have left. */
 int role_admit_clients(struct session *session, const struct dialect *dialect, struct error *err) KM_MUST_CHECK;
+
+/* Pure: as far as the text of a statement tells, a MySQL server lets nobody log in while the commit of this one waits for
+ * an acknowledgement: it changes accounts, roles or rights. */
+bool role_is_account_statement(const char *text);
+
+/* Pure: replicas may be cut off. With MySQL they could not log in again to acknowledge an account statement that runs
+ * (shuts_out), and the server would hang for good. One that begins while the barrier stands (blocked) waits for that
+ * before it shuts anybody out. */
+bool role_may_cut_replicas(const struct dialect *dialect, bool blocked, bool shuts_out);
 
 /* Pure: whether a connection of SHOW PROCESSLIST is a client's that must go when the server is closed. */
 bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user);
