@@ -242,13 +242,6 @@ static const struct cluster_member *find_leaving(const struct report *report)
     return NULL;
 }
 
-/* It was applied after the decision: which pods are of an older template is not known before. */
-static bool set_is_unobserved(const struct cluster_snapshot *snapshot)
-{
-    const struct stateful_set_object *set = snapshot->stateful_set;
-    return set && set->observed_generation < set->object.generation;
-}
-
 /* The worst of those that come by themselves: another one may be stuck. */
 static const struct cluster_member *find_starting(const struct report *report)
 {
@@ -285,7 +278,7 @@ static void set_progressing(struct report *report)
             str_empty(decision->gate_message) ? "a check pod tries the new image and my.cnf" : decision->gate_message,
             cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     else if (decision->gate == GATE_OPEN &&
-        (decision->rolling || decision->taking_up || !report->complete || set_is_unobserved(snapshot)))
+        (decision->rolling || decision->taking_up || !report->complete || report_set_is_unobserved(snapshot)))
         set(report, CONDITION_PROGRESSING, true, decision->rolling ? "Rolling" : reason_name(REASON_APPLYING), "%s",
             str_empty(decision->next_action) ? "objects are being brought up to date" : decision->next_action);
     else if (cluster_data_is_lost(report->snapshot))

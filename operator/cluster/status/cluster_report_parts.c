@@ -33,6 +33,12 @@ bool report_wants(const struct report *report, const struct cluster_member *memb
     return member->ordinal < report->wanted;
 }
 
+bool report_set_is_unobserved(const struct cluster_snapshot *snapshot)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    return set && set->observed_generation < set->object.generation;
+}
+
 bool report_is_of_claims(const struct cluster_outcome *outcome)
 {
     return outcome->error && outcome->error_kind == PLAN_VOLUME_CLAIM;

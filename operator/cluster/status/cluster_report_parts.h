@@ -31,6 +31,9 @@ void KM_PRINTF(3, 4) report_put_text(char *out, size_t size, const char *fmt, ..
 /* What is the matter with a member; "": nothing that is known. */
 void report_instance_message(const struct cluster_member *member, char *out, size_t size);
 bool report_wants(const struct report *report, const struct cluster_member *member);
+/* The StatefulSet controller has not taken up what was applied after the decision: which pods are of an older template
+ * is not known yet. */
+bool report_set_is_unobserved(const struct cluster_snapshot *snapshot);
 /* What is the matter with claims, and with nothing else of the plan. */
 bool report_is_of_claims(const struct cluster_outcome *outcome);
 /* Of a growth that the API server refuses: only somebody else can do something about it. */

@@ -9,6 +9,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_left.h"
+#include "operator/cluster/status/cluster_report_parts.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_trouble.h"
@@ -35,6 +36,34 @@ static bool was_applied(const struct view *view)
         reason != REASON_ROLLED_BACK && reason != REASON_NOT_ACCEPTED && reason != REASON_REFUSED;
 }
 
+/* The primary tells which accounts its server has, each member which my.cnf. */
+static bool tells_what_is_applied(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    return cluster_member_has_agent(member) &&
+        (member_is_wanted(snapshot, member) || member == cluster_primary(snapshot));
+}
+
+/* For how long yet the word of members that are not heard is waited for; 0: for nobody's. */
+static int64_t wait_for_word_ms(const struct cluster_snapshot *snapshot)
+{
+    int64_t longest_ms = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        int64_t left_ms = CLUSTER_READY_HEAR_MS - member->unheard_ms;
+        if (tells_what_is_applied(snapshot, member) && !member_speaks(member))
+            longest_ms = MAX_OF(longest_ms, left_ms);
+    }
+    return longest_ms;
+}
+
+/* Whether members have yet to get what is wanted is decided while the gate is open only, and by what they say. */
+static bool is_unknown(const struct view *view)
+{
+    const struct cluster_snapshot *snapshot = view->snapshot;
+    return view->decision->gate != GATE_OPEN || snapshot->secrets_failed || report_set_is_unobserved(snapshot) ||
+        wait_for_word_ms(snapshot) > 0;
+}
+
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
 static bool is_applied(const struct view *view)
 {
@@ -43,7 +72,7 @@ static bool is_applied(const struct view *view)
         (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
         return false;
     bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted ||
-        !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot);
+        !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot) || is_unknown(view);
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
 }
 
@@ -93,6 +122,8 @@ static struct ready_reason not_applied(const struct view *view)
         message = "the server refused to take up a password; Healthy says more";
     else if (cluster_accounts_are_awaited(view->snapshot))
         message = "the server has yet to take up a password: the kubelet brings it to the pod, in seconds as a rule";
+    else if (wait_for_word_ms(view->snapshot) > 0)
+        message = "the operator waits to hear from all members what they run";
     return (struct ready_reason){false, reason_name(REASON_APPLYING), message};
 }
 
@@ -208,6 +239,12 @@ void cluster_report_ready(
     words.reconciling = reconciling(&view, &words.ready);
     words.stalled = stalled(&view, words.ready.holds);
     ready_conditions_set(&status->conditions, &words, snapshot->generation, snapshot->now_ms);
+}
+
+int64_t cluster_report_ready_again_ms(const struct cluster_snapshot *snapshot, const struct cluster_status *status)
+{
+    bool waits = reason_of(kube_conditions_find(&status->conditions, CONDITION_READY)) == REASON_APPLYING;
+    return waits ? wait_for_word_ms(snapshot) : 0;
 }
 
 /* ---- the state, and Degraded ---- */

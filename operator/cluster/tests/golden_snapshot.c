@@ -449,6 +449,7 @@ static void put_times(struct golden *golden, const json_t *observed)
 {
     size_t i;
     json_t *ordinal;
+    char path[32];
     int64_t drain_ms = json_path_int(observed, "since.drainMs", 0),
             fenced_ms = json_path_int(observed, "since.fencedMs", 0);
     int64_t lost_ms = json_path_int(observed, "since.lostMs", 0), held_ms = json_path_int(observed, "since.heldMs", 0);
@@ -461,13 +462,10 @@ static void put_times(struct golden *golden, const json_t *observed)
     golden->snapshot.failover_times.chosen_ms = chosen_ms > 0 ? GOLDEN_NOW_MS - chosen_ms : 0;
     put_outage(golden, json_object_get(observed, "outage"));
     for (int member = 0; member < golden->snapshot.member_count; member++) {
-        char path[32];
         snprintf(path, sizeof(path), "silentMs.%d", member);
         golden->snapshot.members[member].silent_ms = json_path_int(observed, path, 60000);
         snprintf(path, sizeof(path), "stoppedMs.%d", member);
         golden->snapshot.members[member].stopped_ms = json_path_int(observed, path, 60000);
-        snprintf(path, sizeof(path), "unheardMs.%d", member);
-        golden->snapshot.members[member].unheard_ms = json_path_int(observed, path, 0);
         snprintf(path, sizeof(path), "orderErrors.%d", member);
         char *order_error = golden->snapshot.members[member].order_error;
         snprintf(
@@ -484,6 +482,11 @@ static void put_times(struct golden *golden, const json_t *observed)
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
     json_array_foreach(json_object_get(observed, "cutOff"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;
+    for (int member = 0; member < golden->snapshot.member_count; member++) {
+        bool speaks = member_speaks(&golden->snapshot.members[member]);
+        snprintf(path, sizeof(path), "unheardMs.%d", member);
+        golden->snapshot.members[member].unheard_ms = json_path_int(observed, path, speaks ? 0 : 60000);
+    }
     json_array_foreach(json_object_get(observed, "awaited"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_awaited = true;
     json_array_foreach(json_object_get(observed, "departed"), i, ordinal)

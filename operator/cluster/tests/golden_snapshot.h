@@ -18,7 +18,7 @@
  *                 first member is primary under epoch 1 and the others follow, unless the status of the cluster has an
  *                 epoch of its own
  *   cutOff        [ordinals] of members whose agents have said that, and are not heard any more
- *   unheardMs     {ordinal: for how long no stream to it stood}
+ *   unheardMs     {ordinal: for how long no stream to it stood}; absent: for long, if none does
  *   mycnf         verdicts on the wanted my.cnf, by ordinal: {"verdict": "pending" | "applied" | "needsRestart" |
  *                 "failed", "text": "..."}
  *   awaited       [ordinals] of members whose agents nobody has tried to reach yet

@@ -203,6 +203,10 @@ static void each_state_has_its_verdict(void **state)
     "\"conditions\": [{\"type\": \"Ready\", \"status\": \"" status "\", \"reason\": \"" reason "\"," \
     "\"message\": \"\", \"observedGeneration\": " generation ", \"lastTransitionTime\": \"2026-01-01T00:00:00Z\"}]"
 #define WAS(status, reason) WAS_OF("2", status, reason)
+/* Nobody is heard by an operator that has led for so long; nor has a check pod of its time started a server. */
+#define NEW_LEADER(unheard_ms) \
+    "{\"agents\": {\"0\": null, \"1\": null, \"2\": null}, \"mycnf\": null, \"unheardMs\": " unheard_ms "}"
+#define UNHEARD(ms) "{\"0\": " ms ", \"1\": " ms ", \"2\": " ms "}"
 
 /* Over the golden `name`, what the status was; and merge patches of the spec and of the rest of the world. */
 static const struct {
@@ -228,6 +232,25 @@ static const struct {
     {"settled", APPLIED ", " WAS("True", "TakesWrites"), "{}",
         "{\"agents\": {\"0\": null}, \"pods\": {\"0\": {\"status\": {\"conditions\": []}}}}", "False PrimaryNotReady",
         "InProgress"},
+    /* an operator that has just begun to lead does not know what the members run: in the midst of a roll it is awaited */
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", NEW_LEADER(UNHEARD("0")),
+        "False Applying", "InProgress"},
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", NEW_LEADER(UNHEARD("9999")),
+        "False Applying", "InProgress"},
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}",
+        NEW_LEADER("{\"0\": 60000, \"1\": 60000, \"2\": 9999}"), "False Applying", "InProgress"},
+    /* not for ever, and not where the roll was over */
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", NEW_LEADER(UNHEARD("10000")),
+        "False PrimarySilent", "InProgress"},
+    {"mycnf-restart-replica-first", APPLIED ", \"state\": \"Healthy\", " WAS("True", "TakesWrites"), "{}",
+        NEW_LEADER(UNHEARD("0")), "True TakesWrites", "Current"},
+    /* nor is a roll looked at while a check pod, or what is stored, is awaited, or Secrets could not be read */
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", "{\"started\": false}",
+        "False Applying", "InProgress"},
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("True", "TakesWrites"), "{}", "{\"started\": false}",
+        "True TakesWrites", "InProgress"},
+    {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", "{\"secrets\": {\"failed\": true}}",
+        "False Applying", "InProgress"},
     /* a primary whose pod is ready, but which takes no writes yet */
     {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"role\": \"replica\"}}}", "False PrimaryNotReady", "InProgress"},
     /* paused: what is not applied does not count */
@@ -249,17 +272,19 @@ static json_t *parse(const char *text)
     return json;
 }
 
-static json_t *reported(const json_t *cluster, const json_t *observed)
+/* decided: the world before the plan was carried out. */
+static json_t *reported(const json_t *cluster, const json_t *decided, const json_t *observed)
 {
-    struct golden *golden = golden_new(cluster, observed);
+    struct golden *before = golden_new(cluster, decided), *golden = golden_new(cluster, observed);
     struct cluster_decision decision;
     struct cluster_status status;
     const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
-    golden_decide(&golden->snapshot, &decision);
+    golden_decide(&before->snapshot, &decision);
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     json_t *json = cluster_status_encode(&status);
     cluster_status_release(&status);
     cluster_decision_release(&decision);
+    golden_free(before);
     golden_free(golden);
     return json;
 }
@@ -280,7 +305,7 @@ static void ready_goes_by_what_was_applied(void **state)
         /* null: no agent; a merge would remove the key */
         if (json_path(more, "agents"))
             json_object_set(observed, "agents", json_object_get(more, "agents"));
-        _cleanup_(json_decrefp) json_t *now = reported(cluster, observed);
+        _cleanup_(json_decrefp) json_t *now = reported(cluster, observed, observed);
         _cleanup_(json_decrefp) json_t *verdict = verdict_of(cases[i].name, now, 2);
         if (!str_eq(json_path_str(verdict, CONDITION_READY, NULL), cases[i].ready) ||
             !str_eq(json_path_str(verdict, "kstatus", NULL), cases[i].kstatus))
@@ -290,12 +315,30 @@ static void ready_goes_by_what_was_applied(void **state)
     }
 }
 
+/* The report that follows the plan goes by the decision before it, which knew of no roll. */
+static void not_ready_before_a_new_template_is_taken_up(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *cluster = golden_read(DATA "/decide/set-not-observed.cluster.json"),
+                                   *observed = golden_read(DATA "/decide/set-not-observed.observed.json"),
+                                   *decided = json_copy(observed);
+    json_object_del(decided, "statefulSet");
+    _cleanup_(json_decrefp) json_t *old = reported(cluster, decided, decided);
+    assert_string_equal(condition_status(old, CONDITION_READY), "True");
+    _cleanup_(json_decrefp) json_t *now = reported(cluster, decided, observed);
+    assert_int_equal(json_path_int(now, "appliedGeneration", 0), 2);
+    assert_string_equal(condition_status(now, CONDITION_READY), "False");
+    assert_string_equal(condition_reason(now, CONDITION_READY), "Applying");
+    assert_string_equal(kstatus(now, 2), "InProgress");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_are_applied_in_order),
         cmocka_unit_test(each_state_has_its_verdict),
         cmocka_unit_test(ready_goes_by_what_was_applied),
+        cmocka_unit_test(not_ready_before_a_new_template_is_taken_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
