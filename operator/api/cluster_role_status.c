@@ -201,6 +201,7 @@ void cluster_role_status_encode(const struct cluster_role_status *roles, json_t 
     put_outage(status, &roles->last_outage);
     put_acknowledgers(status, roles->acknowledgers);
     status_put_positive(status, "heardEpoch", roles->heard_epoch);
+    status_put_time_ms(status, "lockAwaitedSince", roles->lock_awaited_ms);
     if (roles->loss_allowed)
         json_put_bool(status, "lossAllowed", true);
     put_confirmed(status, &roles->confirmed);
@@ -349,6 +350,7 @@ void cluster_role_status_decode(const json_t *status, struct position_pool *posi
     read_outage(json_object_get(status, "lastOutage"), &ret->last_outage);
     ret->acknowledgers = read_acknowledgers(json_object_get(status, "acknowledgers"));
     ret->heard_epoch = MAX_OF(json_path_int(status, "heardEpoch", 0), (json_int_t)0);
+    ret->lock_awaited_ms = status_read_time(status, "lockAwaitedSince");
     ret->loss_allowed = json_path_bool(status, "lossAllowed", false);
     read_confirmed(json_object_get(status, "confirmed"), &ret->confirmed);
     cluster_final_backup_decode(json_object_get(status, "finalBackup"), &ret->final_backup);
@@ -432,7 +434,8 @@ bool cluster_role_status_same(const struct cluster_role_status *a, const struct 
     return a->epoch == b->epoch && a->heard_epoch == b->heard_epoch && str_eq(a->current_primary, b->current_primary) &&
         a->initialized == b->initialized && a->semi_sync == b->semi_sync && a->acks == b->acks &&
         a->acknowledgers == b->acknowledgers && a->loss_allowed == b->loss_allowed &&
-        str_eq(a->switchover_done, b->switchover_done) && cluster_confirmed_same(&a->confirmed, &b->confirmed) &&
+        a->lock_awaited_ms == b->lock_awaited_ms && str_eq(a->switchover_done, b->switchover_done) &&
+        cluster_confirmed_same(&a->confirmed, &b->confirmed) &&
         cluster_final_backup_same(&a->final_backup, &b->final_backup) &&
         cluster_transition_same(&a->transition, &b->transition) && cluster_reigns_same(&a->reigns, &b->reigns) &&
         switchover_same(&a->last_switchover, &b->last_switchover) &&

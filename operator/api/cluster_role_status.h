@@ -133,6 +133,8 @@ struct cluster_role_status {
     int64_t heard_epoch;
     char current_primary[DERIVED_NAME_SIZE]; /* pod; "" none is chosen yet */
     bool initialized;                        /* a primary of this cluster has been open for writes at some time */
+    /* Since when a wish to move the primary waits for a session that holds a lock on all its tables; 0: it does not. */
+    int64_t lock_awaited_ms;
     struct cluster_transition transition;
     struct cluster_reigns reigns; /* none: written by a version that had no reigns (reigns.h reads what is known) */
     struct cluster_switchover last_switchover;

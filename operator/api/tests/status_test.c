@@ -33,6 +33,7 @@ static void fill_failover(struct cluster_status *status)
     snprintf(status->roles.transition.before, sizeof(status->roles.transition.before), "a-mysql-2,a-mysql-3");
     status->roles.loss_allowed = true;
     status->roles.heard_epoch = 9;
+    status->roles.lock_awaited_ms = INT64_C(1767323041987);
     snprintf(status->roles.transition.evidence, sizeof(status->roles.transition.evidence), "its server ended");
     snprintf(status->roles.transition.waits_for, sizeof(status->roles.transition.waits_for), "a-mysql-2");
     snprintf(status->roles.transition.candidate_why, sizeof(status->roles.transition.candidate_why), "it has the most");
@@ -119,6 +120,7 @@ static void a_reason_of_a_later_version_is_read(void **state)
 static void expect_told(
     const json_t *json, const struct cluster_role_status *again, const struct cluster_role_status *status)
 {
+    assert_int_equal(again->lock_awaited_ms, INT64_C(1767323041987));
     assert_int_equal(again->last_switchover.epoch, 12);
     assert_memory_equal(&again->last_switchover, &status->last_switchover, sizeof(again->last_switchover));
     assert_string_equal(json_path_str(json, "lastSwitchover.writesBlockedUntil", ""), "Opening");
@@ -268,6 +270,7 @@ static void every_change_counts(void **state)
     CHANGED(b.binding[0] = '\0');
     CHANGED(b.roles.loss_allowed = false);
     CHANGED(b.roles.heard_epoch = 0);
+    CHANGED(b.roles.lock_awaited_ms++);
     CHANGED(b.instances[1].set_aside.sets[0][0] = '\0');
     CHANGED(b.instances[1].set_aside.sets[2][0] = '\0');
     CHANGED(b.instances[1].set_aside.more = 0);

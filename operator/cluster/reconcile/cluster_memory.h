@@ -96,7 +96,6 @@ struct cluster_memory {
     int64_t apply_since_ms, apply_epoch; /* see cluster_snapshot.h; of that epoch */
     char *apply_position;
     int64_t archive_since_ms, archive_epoch; /* likewise */
-    int64_t unlock_since_ms, unlock_epoch;   /* likewise */
     struct restore_lookup *restore;          /* owned; NULL: nothing is being restored */
     char *final_error;      /* why the last backup's object could not be made; NULL: it could, or nobody tried */
     int64_t final_tried_ms; /* monotonic; then; 0: never */

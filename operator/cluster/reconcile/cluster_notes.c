@@ -130,7 +130,6 @@ void cluster_notes_drain(
         memory->drain_since_ms = snapshot->now_ms;
     note_apply(memory, snapshot, intent);
     note_wait(snapshot, intent->waits_to_archive, &memory->archive_since_ms, &memory->archive_epoch);
-    note_wait(snapshot, intent->waits_to_unlock, &memory->unlock_since_ms, &memory->unlock_epoch);
 }
 
 bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_snapshot *snapshot)
@@ -173,7 +172,6 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->apply_since_ms = applies ? memory->apply_since_ms : 0;
     snapshot->apply_position = applies ? memory->apply_position : NULL;
     snapshot->archive_since_ms = memory->archive_epoch == snapshot->last.roles.epoch ? memory->archive_since_ms : 0;
-    snapshot->unlock_since_ms = memory->unlock_epoch == snapshot->last.roles.epoch ? memory->unlock_since_ms : 0;
     snapshot->fenced_since_ms = memory->fenced_since_ms;
     snapshot->lost_since_ms = memory->lost_since_ms;
     snapshot->held_ms = cluster_memory_held_ms(memory, snapshot->last.roles.transition.epoch, monotonic_ms);

@@ -298,12 +298,14 @@ static void keep_patience(const struct cluster_snapshot *snapshot, struct cluste
 {
     intent->waits_for_drain |= snapshot->drain_since_ms > 0;
     intent->waits_to_archive |= snapshot->archive_since_ms > 0;
-    intent->waits_to_unlock |= snapshot->unlock_since_ms > 0;
+    intent->waits_to_unlock |= snapshot->last.roles.lock_awaited_ms > 0;
 }
 
+/* A time ahead of our clock is of another operator's, or of before ours was set back. */
 static int64_t waited_to_unlock_ms(const struct cluster_snapshot *snapshot)
 {
-    return snapshot->unlock_since_ms > 0 ? snapshot->now_ms - snapshot->unlock_since_ms : 0;
+    int64_t since_ms = snapshot->last.roles.lock_awaited_ms;
+    return since_ms > 0 ? MAX_OF(0, snapshot->now_ms - since_ms) : 0;
 }
 
 /* Whoever holds a lock on all tables loses it with the move, and a backup that rests upon it is worth nothing. So it is
@@ -724,6 +726,37 @@ static void note_heard_epoch(const struct cluster_snapshot *snapshot, struct clu
     intent->roles.heard_epoch = is_later ? heard : 0;
 }
 
+static bool all_are_heard(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (cluster_member_has_agent(member) && !member_speaks(member))
+            return false;
+    }
+    return true;
+}
+
+/* Nobody waits for the lock any more: it has gone, or the wish has. Who has just begun to lead sees no wish of a roll
+ * before it has heard all members. A wish that comes back soon is the same one. */
+static bool forgets_lock(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary) || !primary)
+        return true;
+    bool is_long = waited_to_unlock_ms(snapshot) >= 2LL * CLUSTER_MOVE_LOCK_PATIENCE_MS;
+    return member_speaks(primary) && (!member_is_locked(primary) || (is_long && all_are_heard(snapshot)));
+}
+
+/* The next operator to lead does not give a session its minute anew. */
+static void note_lock(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
+{
+    int64_t *since_ms = &intent->roles.lock_awaited_ms;
+    if (intent->waits_to_unlock && (*since_ms == 0 || *since_ms > snapshot->now_ms))
+        *since_ms = snapshot->now_ms;
+    else if (!intent->waits_to_unlock && *since_ms > 0 && forgets_lock(snapshot, intent))
+        *since_ms = 0;
+}
+
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -732,6 +765,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         hibernation_intend(snapshot, ret);
         hear_all_before(snapshot, ret);
         note_heard_epoch(snapshot, ret);
+        note_lock(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;
     }
@@ -753,6 +787,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     hear_all_before(snapshot, ret);
     cluster_confirmed_weaken(snapshot, ret);
     note_heard_epoch(snapshot, ret);
+    note_lock(snapshot, ret);
     ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);
 }

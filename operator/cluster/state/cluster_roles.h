@@ -109,7 +109,7 @@ struct cluster_intent {
     bool waits_for_drain;  /* only long transactions hold a wish up: since when is remembered outside */
     bool waits_to_apply;   /* only what the target has to apply holds a wish up: likewise */
     bool waits_to_archive; /* only what the primary has to archive: likewise */
-    bool waits_to_unlock;  /* only a lock on all tables of the primary: likewise */
+    bool waits_to_unlock;  /* only a lock on all tables of the primary: roles.lock_awaited_ms says since when */
     int64_t again_ms;      /* look again then, 0: when something happens */
 };
 

@@ -160,7 +160,6 @@ struct cluster_snapshot {
     int64_t apply_since_ms;
     const char *apply_position;
     int64_t archive_since_ms; /* since when it waits for what the primary has to archive, 0: it does not */
-    int64_t unlock_since_ms;  /* since when it waits for a lock on all tables of the primary, 0: it does not */
     int64_t fenced_since_ms;  /* since when the old primary of a switchover takes no writes, 0: it does */
     int64_t lost_since_ms;    /* since when the primary is not open for writes, 0: it is, or is hibernated */
     /* failover: for how long somebody has not received from the lost one, as far as we saw; 0: nobody */

@@ -37,11 +37,10 @@ static void what_a_wish_waits_for_is_counted_from_its_beginning(void **state)
         if (i > 0)
             assert_int_equal(
                 snapshot->archive_since_ms, rounds[i].epoch == rounds[i - 1].epoch ? rounds[i - 1].since_ms : 0);
-        intent->waits_to_archive = intent->waits_to_unlock = rounds[i].waits;
+        intent->waits_to_archive = rounds[i].waits;
         cluster_notes_drain(memory, snapshot, intent);
         cluster_notes_show(memory, rounds[i].now_ms, snapshot);
         assert_int_equal(snapshot->archive_since_ms, rounds[i].since_ms);
-        assert_int_equal(snapshot->unlock_since_ms, rounds[i].since_ms);
     }
     free(memory);
     free(intent);

@@ -112,6 +112,9 @@ static json_t *describe_intent(const struct cluster_status *last, const struct c
         json_put_int(json, "acks", intent->roles.acks);
     if (intent->roles.heard_epoch)
         json_put_int(json, "heardEpoch", intent->roles.heard_epoch);
+    if (intent->roles.lock_awaited_ms != last->roles.lock_awaited_ms)
+        json_put_int(json, "lockAwaitedMs",
+            intent->roles.lock_awaited_ms > 0 ? GOLDEN_NOW_MS - intent->roles.lock_awaited_ms : -1);
     if (cluster_transition_is_set(&intent->roles.transition))
         json_put(json, "transition", describe_transition(&intent->roles.transition));
     if (!cluster_reigns_same(&intent->roles.reigns, &last->roles.reigns))

@@ -478,7 +478,8 @@ static void put_times(struct golden *golden, const json_t *observed)
     int64_t archive_ms = json_path_int(observed, "since.archiveMs", 0);
     golden->snapshot.archive_since_ms = archive_ms > 0 ? GOLDEN_NOW_MS - archive_ms : 0;
     int64_t unlock_ms = json_path_int(observed, "since.unlockMs", 0);
-    golden->snapshot.unlock_since_ms = unlock_ms > 0 ? GOLDEN_NOW_MS - unlock_ms : 0;
+    if (unlock_ms != 0)
+        golden->snapshot.last.roles.lock_awaited_ms = GOLDEN_NOW_MS - unlock_ms;
     golden->snapshot.fenced_since_ms = fenced_ms > 0 ? GOLDEN_NOW_MS - fenced_ms : 0;
     json_array_foreach(json_object_get(observed, "cutOff"), i, ordinal)
         golden->snapshot.members[json_integer_value(ordinal)].agent_connected = false;

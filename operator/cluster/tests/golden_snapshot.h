@@ -23,8 +23,8 @@
  *                 "failed", "text": "..."}
  *   awaited       [ordinals] of members whose agents nobody has tried to reach yet
  *   since         {"drainMs": N, "applyMs": N, "unlockMs": N, "fencedMs": N, "chosenMs": N}: for how long a wish waits
- *                 for transactions, for what its target applies, for a lock on all tables, the old primary takes no
- *                 writes, a failover's next primary has been chosen
+ *                 for transactions, for what its target applies, for a lock on all tables (by the status), the old
+ *                 primary takes no writes, a failover's next primary has been chosen
  *   applyPosition what the primary had executed when a wish began to wait for its target
  *   outage        {"noticedMs": N, "lastWriteMs": N, "lastWriteSpanMs": N}: the primary was not open when we began to
  *                 lead; how long ago that was noticed, and the last write that was told of then
