@@ -83,6 +83,7 @@ static void finish_tending(const struct action *action)
         .left = action->left,
         .username = action->want->username,
         .database = action->want->database,
+        .requires_tls = action->want->require_tls,
         .made_with = action->made_with,
         .older_tables = action->older_tables,
     };

@@ -32,6 +32,7 @@ struct action_tended {
     uint64_t digest;                 /* of the accounts as they are then (accounts.h); 0: they were not applied */
     struct accounts_left left;       /* likewise */
     const char *username, *database; /* as wanted; NULL: none */
+    bool requires_tls;               /* likewise (accounts_want) */
     const char *made_with, *older_tables;
 };
 typedef void (*action_tended_fn)(void *arg, const struct error *error, const struct action_tended *tended);

@@ -431,6 +431,7 @@ static void note_accounts(struct agent *agent, const struct action_tended *tende
         state->named_known = true;
         snprintf(state->named_user, sizeof(state->named_user), "%s", str_or_empty(tended->username));
         snprintf(state->named_database, sizeof(state->named_database), "%s", str_or_empty(tended->database));
+        state->named_requires_tls = tended->requires_tls;
     }
     take_left(agent, &tended->left);
     if (state->accounts_applied == state->accounts_wanted)

@@ -246,6 +246,7 @@ struct instance_state {
     struct accounts_left left;
     bool named_known;
     char named_user[65], named_database[65]; /* "" none */
+    bool named_requires_tls;
     bool user_is_there;       /* the account of spec.username, as seen last on this primary since it was applied */
     uint64_t accounts_digest; /* of what was applied, as the server holds it (accounts.h); 0: not known */
     bool accounts_incomplete; /* a file that is needed is missing */

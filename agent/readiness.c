@@ -175,6 +175,8 @@ static void fill_accounts(const struct instance_state *state, struct agent_statu
         ret->named_known = true;
         json_copy_text(ret->named_user, sizeof(ret->named_user), state->named_user);
         json_copy_text(ret->named_database, sizeof(ret->named_database), state->named_database);
+        json_copy_text(
+            ret->named_tls, sizeof(ret->named_tls), state->named_requires_tls ? AGENT_TLS_REQUIRED : AGENT_TLS_OFFERED);
         accounts_left_fill_status(&state->left, ret);
     }
     ret->accounts_applied =

@@ -244,6 +244,7 @@ static const struct json_field fields[] = {
     FIELD("namedKnown", BOOL, CHANGE_COUNTS, named_known),
     FIELD("namedUser", TEXT, CHANGE_COUNTS, named_user),
     FIELD("namedDatabase", TEXT, CHANGE_COUNTS, named_database),
+    FIELD("namedTLS", TEXT, CHANGE_COUNTS, named_tls),
     FIELD("leftAccounts", TEXT, CHANGE_COUNTS, left_accounts),
     FIELD("lockedAccounts", TEXT, CHANGE_COUNTS, locked_accounts),
     FIELD("leftDatabases", TEXT, CHANGE_COUNTS, left_databases),

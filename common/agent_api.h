@@ -144,6 +144,10 @@ enum agent_init_fault agent_init_fault_of(int exit_code, const char *said);
  *   kube-mysql-agent linger     preStop hook of container "agent": it outlives the server
  * POD_NAME, POD_NAMESPACE and POD_IP come as environment by the downward API. */
 
+/* spec.tls.mode */
+#define AGENT_TLS_REQUIRED "Required"
+#define AGENT_TLS_OFFERED "Offered"
+
 /* AGENT_CONFIG_INSTANCE: what the operator tells every member of a cluster; re-read when it changes. */
 struct agent_instance_config {
     char *cluster_namespace;
@@ -154,7 +158,7 @@ struct agent_instance_config {
     int replicas;
     char *database;   /* to be made, NULL: none */
     char *username;   /* to be made with all rights on `database`; password in AGENT_ACCOUNTS_DIR/user; NULL: none */
-    bool require_tls; /* spec.tls.mode Required: accounts that are made at any host may not enter without TLS */
+    bool require_tls; /* spec.tls.mode AGENT_TLS_REQUIRED: accounts that are made at any host may not enter without TLS */
     /* for `check` only: agent_status.made_with of a member, which the my.cnf must fit; NULL: not known */
     char *made_with;
     /* for `check` only: agent_status.version of the primary, whose data the image must read; NULL: not known */
@@ -257,6 +261,9 @@ struct agent_status {
      * before, is there, and is named no more (agent/mysql/accounts_left.h): names, separated by commas. */
     bool named_known;
     char named_user[65], named_database[65];
+    /* Primary: AGENT_TLS_REQUIRED or AGENT_TLS_OFFERED, as spec.tls.mode was when its accounts were made last; "" not
+     * known, or the agent does not tell */
+    char named_tls[16];
     char left_accounts[576], locked_accounts[576], left_databases[1088];
     /* identifies (by SHA-256, salted with cluster UID) the set of account files that is applied; never a password */
     char accounts_hash[65];

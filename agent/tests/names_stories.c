@@ -12,15 +12,20 @@
 
 #define USER_PASSWORD "pw-user'\\"
 
-static void put_names(struct replication_rig *rig, const char *username, const char *database)
+static void put_instance(struct replication_rig *rig, const char *username, const char *database, bool requires_tls)
 {
     _cleanup_(freep) char *text = xasprintf(
         "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
-        "\"serverIdBase\":1000,\"replicas\":3,\"database\":\"%s\",\"username\":\"%s\"}",
-        database, username);
+        "\"serverIdBase\":1000,\"replicas\":3,\"database\":\"%s\",\"username\":\"%s\"%s}",
+        database, username, requires_tls ? ",\"requireTLS\":true" : "");
 
     for (unsigned i = 0; i < MEMBERS; i++)
         agent_rig_put(rig->members[i].rig, "config/instance.json", text);
+}
+
+static void put_names(struct replication_rig *rig, const char *username, const char *database)
+{
+    put_instance(rig, username, database, false);
 }
 
 static bool enters(struct replication_rig *rig, unsigned member, const char *user, const char *sql)
@@ -129,6 +134,32 @@ static void test_naming_it_again_unlocks_it(void **state)
     assert_true(replication_rig_await(rig, 0, has_left_fresh, "somebody has unlocked it", 20000));
 }
 
+static bool requires_tls(const struct member *member)
+{
+    return str_eq(member->status.named_tls, AGENT_TLS_REQUIRED);
+}
+
+static bool offers_tls(const struct member *member)
+{
+    return str_eq(member->status.named_tls, AGENT_TLS_OFFERED);
+}
+
+/* It says so once they are, and not when it has been told. */
+static void test_accounts_are_bound_to_tls_and_set_free(void **state)
+{
+    static const char bound[] = "SELECT ssl_type FROM mysql.user WHERE User = 'app' AND Host = '%'";
+    struct replication_rig *rig = *state;
+
+    assert_true(offers_tls(&rig->members[0]));
+    put_instance(rig, "app", "app_db", true);
+    member_await(rig, 0, requires_tls, "accounts need TLS");
+    assert_true(member_says(rig, 0, bound, "ANY"));
+    put_instance(rig, "app", "app_db", false);
+    member_await(rig, 0, offers_tls, "they are free again");
+    assert_true(member_says(rig, 0, bound, ""));
+    assert_string_equal(rig->members[1].status.named_tls, "");
+}
+
 /* Whoever follows finds the note in its data. */
 static void test_another_primary_knows_of_it(void **state)
 {
@@ -168,6 +199,7 @@ int names_stories_run(bool mysql)
         cmocka_unit_test(test_other_names_leave_the_former),
         cmocka_unit_test(test_what_is_left_is_locked_on_a_wish),
         cmocka_unit_test(test_naming_it_again_unlocks_it),
+        cmocka_unit_test(test_accounts_are_bound_to_tls_and_set_free),
         cmocka_unit_test(test_another_primary_knows_of_it),
         cmocka_unit_test(test_what_is_dropped_is_not_left),
         cmocka_unit_test(test_the_named_one_is_made_again),

@@ -108,6 +108,7 @@ static void make_largest(struct agent_status *status, struct strbuf positions[st
     FILL(errant);
     FILL(named_user);
     FILL(named_database);
+    FILL(named_tls);
     FILL(left_accounts);
     FILL(locked_accounts);
     FILL(left_databases);

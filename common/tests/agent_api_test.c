@@ -25,6 +25,8 @@ static struct agent_status full_status(void)
         .read_only = true,
         .accounts_applied = true,
         .accounts_hash = "h",
+        .named_known = true,
+        .named_tls = AGENT_TLS_REQUIRED,
         .mycnf_hash = "m",
         .gtid_executed = "g:1-5",
         .volume_bytes = 1ULL << 50,
@@ -66,6 +68,7 @@ static void test_status_round_trip(void **unused)
     assert_int_equal(read.uptime_s, 99);
     assert_int_equal(read.probe_us, 345);
     assert_int_equal(read.server_id, UINT32_MAX);
+    assert_string_equal(read.named_tls, "Required");
     assert_true(read.replication.caught_up);
     assert_string_equal(read.purge_until, "binlog.000012");
     assert_string_equal(read.purge_after, "0-1-100");

@@ -119,7 +119,7 @@ static void read_spec(json_t *spec, struct mysql_cluster *ret)
     ret->pod_template = object_at(spec, "podTemplate");
     read_service(spec, "primary", &ret->service_primary);
     read_service(spec, "replicas", &ret->service_replicas);
-    ret->require_tls = str_eq(json_path_str(spec, "tls.mode", NULL), "Required");
+    ret->require_tls = str_eq(json_path_str(spec, "tls.mode", NULL), AGENT_TLS_REQUIRED);
     const json_t *max_size = json_path(spec, "binlogs.maxSize");
     if (!max_size || quantity_from_json(max_size, &ret->binlog_max_bytes) < 0)
         ret->binlog_max_bytes = 0;

@@ -38,6 +38,13 @@ bool cluster_accounts_are_awaited(const struct cluster_snapshot *snapshot)
         !is_same(snapshot, agent);
 }
 
+bool cluster_tls_is_awaited(const struct cluster_snapshot *snapshot)
+{
+    const struct agent_status *agent = primary_agent(snapshot);
+    const char *wanted = snapshot->cluster.require_tls ? AGENT_TLS_REQUIRED : AGENT_TLS_OFFERED;
+    return snapshot->usable && agent && !str_empty(agent->named_tls) && !str_eq(agent->named_tls, wanted);
+}
+
 static void name_account(
     const struct cluster_snapshot *snapshot, enum cluster_account_kind kind, struct cluster_account *ret)
 {

@@ -12,6 +12,9 @@
 bool cluster_accounts_are_applied(const struct cluster_snapshot *snapshot);
 /* The primary's server does not have a password of the Secret yet. False also if its agent does not report that. */
 bool cluster_accounts_are_awaited(const struct cluster_snapshot *snapshot);
+/* The accounts on the primary are bound to TLS though spec.tls.mode no longer asks for it, or are not though it does.
+ * False also if its agent does not report that. */
+bool cluster_tls_is_awaited(const struct cluster_snapshot *snapshot);
 /* status.accounts. What is not known at the moment stays as it was told last. */
 void cluster_report_accounts(const struct cluster_snapshot *snapshot, struct cluster_accounts *ret);
 

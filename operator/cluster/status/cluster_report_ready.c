@@ -72,7 +72,8 @@ static bool is_applied(const struct view *view)
         (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
         return false;
     bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted ||
-        !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot) || is_unknown(view);
+        !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot) ||
+        cluster_tls_is_awaited(view->snapshot) || is_unknown(view);
     return view->applied_generation == view->snapshot->generation && (!goes_on || was_applied(view));
 }
 
@@ -122,6 +123,8 @@ static struct ready_reason not_applied(const struct view *view)
         message = "the server refused to take up a password; Healthy says more";
     else if (cluster_accounts_are_awaited(view->snapshot))
         message = "the server has yet to take up a password: the kubelet brings it to the pod, in seconds as a rule";
+    else if (cluster_tls_is_awaited(view->snapshot))
+        message = "the accounts do not follow spec.tls.mode yet: the kubelet brings it to the pod, in seconds as a rule";
     else if (wait_for_word_ms(view->snapshot) > 0)
         message = "the operator waits to hear from all members what they run";
     return (struct ready_reason){false, reason_name(REASON_APPLYING), message};

@@ -251,6 +251,14 @@ static const struct {
         "True TakesWrites", "InProgress"},
     {"mycnf-restart-replica-first", APPLIED ", " WAS("False", "Applying"), "{}", "{\"secrets\": {\"failed\": true}}",
         "False Applying", "InProgress"},
+    /* accounts that need TLS still, or do not yet; an agent of an earlier version does not tell */
+    {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"namedKnown\": true, \"namedTLS\": \"Required\"}}}",
+        "False Applying", "InProgress"},
+    {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"namedKnown\": true, \"namedTLS\": \"Offered\"}}}",
+        "True TakesWrites", "Current"},
+    {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"namedKnown\": true}}}", "True TakesWrites", "Current"},
+    {"settled", APPLIED, "{\"tls\": {\"mode\": \"Required\"}}",
+        "{\"agents\": {\"0\": {\"namedKnown\": true, \"namedTLS\": \"Offered\"}}}", "False Applying", "InProgress"},
     /* a primary whose pod is ready, but which takes no writes yet */
     {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"role\": \"replica\"}}}", "False PrimaryNotReady", "InProgress"},
     /* paused: what is not applied does not count */
