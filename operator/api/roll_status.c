@@ -30,6 +30,7 @@ const char *roll_reason_name(enum roll_reason reason)
 static const struct status_text texts[] = {
     STATUS_TEXT(cluster_roll_status, "proven", proven),
     STATUS_TEXT(cluster_roll_status, "refused", refused),
+    STATUS_TEXT(cluster_roll_status, "tried", tried),
     STATUS_TEXT(cluster_roll_status, "member", member),
     STATUS_TEXT(cluster_roll_status, "message", message),
     STATUS_TEXT(cluster_roll_status, "obstacle", obstacle),

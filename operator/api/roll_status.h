@@ -37,6 +37,9 @@ struct cluster_roll_status {
     enum roll_phase phase;
     char proven[17];  /* what all members ran together last; "" not known */
     char refused[17]; /* what failed last; "" nothing */
+    /* Of a my.cnf that servers cannot take up while they run, with which a check pod has started one
+     * (desired_runtime_hash): it is not tried again before they are restarted. "" there is none. */
+    char tried[17];
     enum roll_reason reason;
     char member[DERIVED_NAME_SIZE];  /* whose pod failed */
     char message[512];               /* what was said of it */

@@ -465,7 +465,7 @@ static void gather_world(
     snapshot->secrets = memory->secrets;
     memcpy(snapshot->applied_accounts, memory->applied_accounts, sizeof(snapshot->applied_accounts));
     snapshot->template_answer = memory->template_answer;
-    memcpy(snapshot->started, memory->started, sizeof(snapshot->started));
+    memcpy(snapshot->started, *memory->started ? memory->started : snapshot->last.roll.tried, sizeof(snapshot->started));
     snapshot->binding = memory->binding;
     cluster_notes_show(memory, clock_monotonic_ms(), snapshot);
     snapshot->restore_answer = memory->restore ? restore_lookup_answer(memory->restore) : NULL;

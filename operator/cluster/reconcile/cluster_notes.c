@@ -140,7 +140,7 @@ bool cluster_notes_check(struct cluster_memory *memory, const struct cluster_sna
         return false;
     desired_check_pod_role(snapshot, CHECK_START, role);
     desired_runtime_hash(snapshot, runtime);
-    if (!str_eq(pod->role, role) || str_eq(memory->started, runtime))
+    if (!str_eq(pod->role, role) || str_eq(snapshot->started, runtime))
         return false;
     memcpy(memory->started, runtime, sizeof(runtime));
     return true;

@@ -200,18 +200,6 @@ static bool has_news(const struct cluster_snapshot *snapshot)
     return cluster_check_words(snapshot, words, sizeof(words)) && !str_eq(words, snapshot->last.mycnf_adjusted);
 }
 
-/* A server that runs was given the my.cnf that is in force, and can have it by a restart only. */
-static bool awaits_restart(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (member_is_wanted(snapshot, member) && member_speaks(member) && member_runs(member) &&
-            !member_has_wanted_mycnf(snapshot, member) && member->mycnf_verdict == MYCNF_NEEDS_RESTART)
-            return true;
-    }
-    return false;
-}
-
 /* What it holds up does no harm meanwhile, and what it is for is lost once the StatefulSet has changed. */
 static void keep_before(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
@@ -273,7 +261,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     }
     bool is_applied = desired_template_is_applied(snapshot), nobody = nobody_has_a_pod(snapshot);
     bool in_force = is_applied && str_eq(set->applied_hash, runtime);
-    bool is_untried = in_force && awaits_restart(snapshot) && !str_eq(snapshot->started, runtime);
+    bool is_untried = in_force && cluster_awaits_restart(snapshot) && !str_eq(snapshot->started, runtime);
     enum check_kind kind = is_untried ? CHECK_START : in_force ? CHECK_LOOK : desired_check_kind(snapshot);
     bool is_guarded = (!in_force || is_untried) && set && cluster_snapshot_ready_count(snapshot) > 0;
     bool is_asked = !is_applied || nobody;

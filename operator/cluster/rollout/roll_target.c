@@ -205,6 +205,7 @@ static void forget_failure(struct cluster_roll_status *roll)
 {
     struct cluster_roll_status kept = {.phase = ROLL_PHASE_NONE};
     memcpy(kept.proven, roll->proven, sizeof(kept.proven));
+    memcpy(kept.tried, roll->tried, sizeof(kept.tried));
     *roll = kept;
 }
 
@@ -298,12 +299,15 @@ void roll_record(
     if (!is_looked_at(snapshot) || snapshot->before || !*live)
         return;
     bool in_force = str_eq(live, snapshot->roll_wanted), is_new = str_empty(ret->proven);
+    if (cluster_awaits_restart(snapshot)) /* the next operator to lead has no check pod to ask */
+        memcpy(ret->tried, snapshot->started, sizeof(ret->tried));
     if (*ret->refused && !str_eq(ret->refused, snapshot->roll_wanted))
         forget_failure(ret);
     else if (ret->phase == ROLL_PHASE_ROLLED_BACK)
         begin_again(snapshot, ret);
     if ((in_force || is_new) && is_complete(snapshot, in_force)) {
         memcpy(ret->proven, live, sizeof(ret->proven));
+        *ret->tried = '\0';
         if (in_force)
             forget_failure(ret);
         return;

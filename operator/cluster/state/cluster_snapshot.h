@@ -229,7 +229,7 @@ struct cluster_snapshot {
     int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
     const struct pod_object *check_pod; /* tries a new image, my.cnf or template before members are touched */
     struct template_answer template_answer;
-    char started[17]; /* desired_runtime_hash of what a check pod last started a server with; "" none in our life */
+    char started[17]; /* desired_runtime_hash of what a check pod last started a server with; "" not known */
     const struct pod_object
         *restore_store; /* serves a volume of backups while the cluster is restored from it; NULL: there is none */
     const struct custom_object *terminal; /* the MysqlTerminal of the cluster's own name, whoever owns it */

@@ -241,6 +241,17 @@ bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct
         member_speaks(member) && !member_has_wanted_mycnf(snapshot, member) && !member_is_outdated(snapshot, member);
 }
 
+bool cluster_awaits_restart(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_is_wanted(snapshot, member) && member_runs(member) && !member_has_wanted_mycnf(snapshot, member) &&
+            member->mycnf_verdict == MYCNF_NEEDS_RESTART)
+            return true;
+    }
+    return false;
+}
+
 enum agent_init_fault pod_init_fault(const struct pod_object *pod)
 {
     bool is_of_init = !pod->initialized && str_eq(pod->problem_container, CONTAINER_INIT);

@@ -74,6 +74,8 @@ bool member_has_wanted_mycnf(const struct cluster_snapshot *snapshot, const stru
 bool member_is_outdated(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It has another my.cnf than wanted, and nothing that is known so far says that its pod must be replaced. */
 bool member_takes_up_mycnf(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+/* A server that runs was given the my.cnf that is in force, and can have it by a restart only. */
+bool cluster_awaits_restart(const struct cluster_snapshot *snapshot);
 /* Its `init` does not go on because the server refuses my.cnf. */
 bool member_refuses_mycnf(const struct cluster_member *member);
 /* What its container "init" has ended for, while that keeps it from starting. */

@@ -307,6 +307,31 @@ static void reports_are_stable(void **state)
     golden_free(golden);
 }
 
+/* A check pod of the operator that led before has started a server with it, and is gone. */
+static void what_was_tried_is_not_tried_by_the_next_operator(void **state)
+{
+    UNUSED(state);
+    _cleanup_(json_decrefp) json_t *cluster = golden_read(DATA "/mycnf-restart-replica-first.cluster.json");
+    _cleanup_(json_decrefp) json_t *observed = golden_read(DATA "/mycnf-restart-replica-first.observed.json");
+    struct golden *before = golden_new(cluster, observed);
+    struct cluster_decision decision;
+    struct cluster_status status;
+    golden_decide(&before->snapshot, &decision);
+    const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
+    cluster_report(&before->snapshot, &decision, &outcome, &status);
+    json_object_set_new(cluster, "status", cluster_status_encode(&status));
+    cluster_status_release(&status);
+    cluster_decision_release(&decision);
+    golden_free(before);
+    json_put_bool(observed, "started", false);
+    struct golden *next = golden_new(cluster, observed);
+    golden_decide(&next->snapshot, &decision);
+    assert_int_equal(decision.gate, GATE_OPEN);
+    assert_int_equal(decision.roll.step, ROLL_DELETE);
+    cluster_decision_release(&decision);
+    golden_free(next);
+}
+
 static void conflicts_are_news_once_they_last(void **state)
 {
     UNUSED(state);
@@ -398,6 +423,7 @@ int main(void)
         cmocka_unit_test(all_goldens_of_roles_hold),
         cmocka_unit_test(reports_are_stable),
         cmocka_unit_test(fence_time_is_monotonic),
+        cmocka_unit_test(what_was_tried_is_not_tried_by_the_next_operator),
         cmocka_unit_test(conflicts_are_news_once_they_last),
         cmocka_unit_test(a_conflict_is_told_the_third_time),
         cmocka_unit_test(awaited_position_is_of_its_process),

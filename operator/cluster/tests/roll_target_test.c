@@ -525,12 +525,45 @@ static void who_was_upgraded_stays(void **state)
 
 /* ---- the record as JSON, and what is stored ---- */
 
+/* Who has just begun to lead hears nobody, and keeps it; it goes when all have it. */
+static void what_a_check_pod_has_started_is_noted_until_all_have_it(void **state)
+{
+    UNUSED(state);
+    struct cluster_roll_status roll;
+    struct model model;
+    model_init(&model);
+    struct cluster_snapshot *snapshot = &model.snapshot;
+    for (int i = 0; i < 3; i++) {
+        speak(&model, i, "11.4.5-MariaDB", i == 2 ? "w" : "a");
+        model.pods[i].revision = "new";
+        model.pods[i].ready = true;
+    }
+    snprintf(snapshot->started, sizeof(snapshot->started), "runtime-w");
+    roll_record(snapshot, &model.decision, &roll);
+    assert_string_equal(roll.tried, "");
+    snapshot->members[0].mycnf_verdict = MYCNF_NEEDS_RESTART;
+    roll_record(snapshot, &model.decision, &roll);
+    assert_string_equal(roll.tried, "runtime-w");
+    snapshot->last.roll = roll;
+    for (int i = 0; i < 3; i++)
+        snapshot->members[i].agent_connected = false;
+    roll_record(snapshot, &model.decision, &roll);
+    assert_string_equal(roll.tried, "runtime-w");
+    for (int i = 0; i < 3; i++)
+        speak(&model, i, "11.4.5-MariaDB", "w");
+    roll_record(snapshot, &model.decision, &roll);
+    assert_string_equal(roll.tried, "");
+    assert_string_equal(roll.proven, snapshot->roll_wanted);
+    model_release(&model);
+}
+
 static void the_record_reads_back(void **state)
 {
     UNUSED(state);
     struct cluster_roll_status roll = {.phase = ROLL_PHASE_FAILED,
         .proven = "0123456789abcdef",
         .refused = "fedcba9876543210",
+        .tried = "00000000000000a1",
         .reason = ROLL_REASON_ENDED,
         .member = "m-2",
         .message = "no",
@@ -546,6 +579,7 @@ static void the_record_reads_back(void **state)
     _cleanup_(json_decrefp) json_t *again = cluster_roll_status_encode(&read);
     assert_true(json_equal(json, again));
     assert_string_equal(json_path_str(again, "phase", ""), "Failed");
+    assert_string_equal(read.tried, "00000000000000a1");
     const struct cluster_roll_status nothing = {.phase = ROLL_PHASE_NONE};
     assert_null(cluster_roll_status_encode(&nothing));
     cluster_roll_status_decode(NULL, &read);
@@ -593,6 +627,7 @@ int main(void)
         cmocka_unit_test(proven_is_what_all_were_ready_with),
         cmocka_unit_test(it_is_stored_before_another_is_applied),
         cmocka_unit_test(who_was_upgraded_stays),
+        cmocka_unit_test(what_a_check_pod_has_started_is_noted_until_all_have_it),
         cmocka_unit_test(the_record_reads_back),
         cmocka_unit_test(what_is_stored_reads_back),
     };
