@@ -59,7 +59,7 @@ goes-back-unproven|operator/cluster/roles/cluster_intent.c|s/return from->agent-
 epoch-not-raised|operator/cluster/failover/cluster_failover.c|s/    intent->roles.epoch = cluster_newest_epoch(snapshot) + 1;/    intent->roles.epoch = snapshot->last.roles.epoch;/
 premature-order|operator/cluster/roles/cluster_order.c|s/ \&\&$/ \&\&/;s/!(ret->orders\[i\].role == AGENT_ROLE_PRIMARY \&\& is_premature(snapshot, intent))/true/
 first-primary-not-awaited|operator/cluster/failover/primary_election.c|s/    if (!member_speaks(member)) {/    if (false) {/
-errant-not-reseeded|operator/cluster/roles/cluster_order.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
+errant-not-reseeded|operator/cluster/roles/reseed.c|s/    return is_errant_beside(snapshot, primary, member) \&\&$/    return false \&\& is_errant_beside(snapshot, primary, member) \&\&/
 close-tells-waiting|e2e/simulation/agent_lane.c|s/^\( *\)close_clients(sim, member);/\1;/
 stale-order-taken|e2e/simulation/agent.c|s/    if (order->epoch < role->epoch)$/    if (false)/
 agent-keeps-order-of-dead-primary|agent/role_notes.c|s/    if (role->order.role == AGENT_ROLE_PRIMARY) {/    if (false) {/
@@ -76,7 +76,7 @@ overtaken-goes-on|agent/role_decide.c|s/    return state->source.is_primary \&\&
 source-not-awaited|agent/role_decide.c|s/    return !(source->known \&\& source->is_open \&\& source->epoch >= order->epoch);/    return false;/
 cut-by-any-order|agent/bootstrap/start_mode.c|s/.truncate = follows \&\& order->truncate \&\& order->epoch > primary_epoch};/.truncate = true};/
 hold-is-done-at-once|agent/role_decide.c|s/(state->replication.receiver == AGENT_THREAD_OFF \&\& is_looked_at(role) \&\& role->relay == RELAY_DONE));/true);/
-left-behind-is-not-asked|operator/cluster/roles/cluster_order.c|s/(reigns_is_left_behind(snapshot, primary, member) \&\& is_held_by_another/(true \&\& is_held_by_another/
+left-behind-is-not-asked|operator/cluster/roles/reseed.c|s/(reigns_is_left_behind(snapshot, primary, member) \&\& is_held_by_another/(true \&\& is_held_by_another/
 salvaged-again|agent/healing.c|s/ \&\& !was_open ? SALVAGE_ASK/ ? SALVAGE_ASK/
 '
 names=("$@")

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reseed.h: whose data must be replaced by a copy, as no order mends it: pure.
+ *
+ * Three reasons: the primary has no longer the binary logs that the member needs; the member holds transactions that the
+ * primary has not; what the primary sends cannot be applied to its data. What the member has beyond the primary is set
+ * aside on its volume first (I7). Nobody is marked who may hold the only other copy of an acknowledged commit.
+ */
+#ifndef KM_RESEED_H
+#define KM_RESEED_H
+
+#include "operator/cluster/state/cluster_snapshot.h"
+
+/* `member` follows `primary`, or is to. *ret_rest_ms: after how long the answer may be another one, 0: not by time. */
+bool reseed_is_due(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *member, int64_t *ret_rest_ms);
+
+#endif
