@@ -168,35 +168,39 @@ static bool is_of_a_reign(const struct cluster_reigns *reigns, uint32_t domain, 
     return false;
 }
 
+/* The entry of gtid_binlog_state at *at, which is moved behind it. False: it cannot be read. */
+static bool read_entry(const char **at, struct gtid_one *ret)
+{
+    char *end = NULL;
+    *ret = (struct gtid_one){.domain = (uint32_t)strtoul(*at, &end, 10)};
+    ret->server = *end == '-' ? (uint32_t)strtoul(end + 1, &end, 10) : 0;
+    ret->number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+    if (ret->number == 0 || (*end != ',' && *end != '\0'))
+        return false;
+    *at = end + (*end == ',');
+    return true;
+}
+
 bool member_history_shows_none(const struct cluster_reigns *reigns, const char *state)
 {
+    struct gtid_one one;
     if (str_empty(state) || !position_is_whole(state))
         return false;
     for (const char *at = state; *at;) {
-        char *end = NULL;
-        unsigned long domain = strtoul(at, &end, 10);
-        unsigned long server = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
-        unsigned long long number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-        if (number == 0 || (*end != ',' && *end != '\0') ||
-            is_of_a_reign(reigns, (uint32_t)domain, (uint32_t)server, number))
+        if (!read_entry(&at, &one) || is_of_a_reign(reigns, one.domain, one.server, one.number))
             return false;
-        at = end + (*end == ',');
     }
     return true;
 }
 
 uint64_t member_history_state_number(const char *state, const struct gtid_one *one)
 {
+    struct gtid_one named;
     for (const char *at = state; *at;) {
-        char *end = NULL;
-        unsigned long domain = strtoul(at, &end, 10);
-        unsigned long server = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
-        unsigned long long number = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-        if (number == 0 || (*end != ',' && *end != '\0'))
+        if (!read_entry(&at, &named))
             return 0;
-        if (domain == one->domain && server == one->server)
-            return number;
-        at = end + (*end == ',');
+        if (named.domain == one->domain && named.server == one->server)
+            return named.number;
     }
     return 0;
 }
@@ -223,6 +227,34 @@ bool member_history_state_holds(const char *state, const char *position)
     for (size_t i = 0; holds && gtid_set_position(set, i, &one); i++)
         holds = member_history_state_number(state, &one) >= one.number;
     return holds;
+}
+
+/* 0: another server wrote nothing there, or the text cannot be read. */
+static struct gtid_one last_of_others(const char *state, uint32_t domain, uint32_t server_id)
+{
+    struct gtid_one one, last = {.domain = domain};
+    for (const char *at = state; *at;) {
+        if (!read_entry(&at, &one))
+            return (struct gtid_one){.domain = domain};
+        if (one.domain == domain && one.server != server_id && one.number > last.number)
+            last = one;
+    }
+    return last;
+}
+
+bool member_history_state_holds_others(const char *state, const char *own, uint32_t server_id)
+{
+    struct gtid_one one;
+    if (str_empty(state) || !position_is_whole(state) || str_empty(own) || !position_is_whole(own))
+        return false;
+    for (const char *at = own; *at;) {
+        if (!read_entry(&at, &one))
+            return false;
+        const struct gtid_one last = last_of_others(own, one.domain, server_id);
+        if (last.number == 0 || member_history_state_number(state, &last) < last.number)
+            return false;
+    }
+    return true;
 }
 
 bool member_history_is_behind(const char *a, const char *b)

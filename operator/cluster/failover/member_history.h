@@ -53,6 +53,11 @@ uint64_t member_history_state_number(const char *state, const struct gtid_one *o
 /* MariaDB. True: it has logged the last transaction of each domain of `position`, or a later one of the same server. */
 bool member_history_state_holds(const char *state, const char *position);
 
+/* MariaDB. `own`: gtid_binlog_state of a server that writes, and its server id. True: in each domain that is named there,
+ * `state` holds the last transaction that another server wrote, or a later one of the same server. Where none is named
+ * what came before is not known: false. */
+bool member_history_state_holds_others(const char *state, const char *own, uint32_t server_id);
+
 /* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
  * and another server id. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);

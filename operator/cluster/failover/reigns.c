@@ -373,6 +373,18 @@ bool reigns_is_left_behind(
     return has_written && is_of_earlier(&reigns, member) && !is_of_a_floor(&reigns, flavour, member->agent->errant);
 }
 
+/* What the primary wrote itself in an earlier reign is in the floor of this one. */
+bool reigns_holds_all_before(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    const char *state = member->agent->gtid_state, *floor = reigns.list[0].floor;
+    return member_gtid_flavour(primary) == GTID_MARIADB && str_eq(reigns.list[0].primary, primary->name) &&
+        (str_empty(floor) || member_history_state_holds(state, floor)) &&
+        member_history_state_holds_others(state, primary->agent->gtid_state, primary->agent->server_id);
+}
+
 bool reigns_set_floor(const struct cluster_snapshot *snapshot, const struct gtid_set *floor, struct cluster_reign *reign)
 {
     const char *position = position_print(snapshot->last.positions, floor);

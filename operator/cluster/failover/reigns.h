@@ -64,6 +64,11 @@ bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct c
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 
+/* MariaDB, by both logs (gtid_binlog_state): the member has all that the open primary had before its reign began, so all
+ * that was acknowledged until then. */
+bool reigns_holds_all_before(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
+
 /* What an open primary shows: who wrote this reign's transactions, that it was open, and that earlier reigns need not
  * be listed any more, as enough members hold a transaction of this one. For the report: nobody is ordered anything
  * because of it. */

@@ -8,6 +8,8 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
 
+#define ER_FATAL_READING_BINLOG 1236 /* the source refuses where its replica wants to go on from */
+
 /* What it needs is gone for good: by its own word, under this epoch, of this primary. What it says of a source that it
  * is about to leave does not count. */
 static bool is_behind_binlogs(
@@ -38,14 +40,28 @@ static bool holds_less(const struct cluster_member *a, const struct cluster_memb
     return failover_has_received(b, failover_position_of(a)) && !failover_has_received(a, failover_position_of(b));
 }
 
-/* Another errant replica has received all that this one has: what this one acknowledged is not lost with its data. */
+/* MariaDB: its source has refused it, which it asks to go on from the last that is executed: so nothing lies in its relay
+ * logs, not even under the number of what it wrote itself, and it has acknowledged nothing of the reign in force, of
+ * which it has executed nothing. */
+static bool is_refused_with_all_applied(const struct cluster_member *member)
+{
+    const struct agent_status *agent = member->agent;
+    return agent->replication.receiver_errno == ER_FATAL_READING_BINLOG && agent->replication.applier_errno == 0 &&
+        position_same(failover_position_of(member), agent->gtid_executed);
+}
+
+/* Another errant replica has received all that this one has: what this one acknowledged is not lost with its data. Each
+ * may hold something that somebody wrote by hand; then the other one must have all that this one can have
+ * acknowledged, which is of the time before the reign in force. */
 static bool is_held_by_another(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
+    bool is_refused = is_refused_with_all_applied(member);
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *other = &snapshot->members[i];
         if (other != primary && other != member && is_errant_beside(snapshot, primary, other) &&
-            failover_has_received(other, failover_position_of(member)))
+            (failover_has_received(other, failover_position_of(member)) ||
+                (is_refused && reigns_holds_all_before(snapshot, primary, other))))
             return true;
     }
     return false;

@@ -190,6 +190,35 @@ static void test_a_state_tells_what_numbers_hide(void **state)
         assert_int_equal(member_history_state_lacks(rows[i].state, rows[i].position), rows[i].lacks);
 }
 
+static void test_a_state_holds_what_another_had_of_others(void **state)
+{
+    static const struct {
+        const char *state, *own;
+        bool holds;
+    } rows[] = {
+        {"0-1-265,0-6-266", "0-1-265,0-7-275", true}, /* and what somebody wrote on it */
+        {"0-1-266", "0-1-265,0-7-275", true},
+        {"0-1-264,0-6-266", "0-1-265,0-7-275", false}, /* it has that number, of its own */
+        {"0-6-266", "0-1-265,0-7-275", false},         /* a copy that began behind it */
+        {"0-2-300", "0-1-200,0-2-300,0-7-305", true},  /* the one before need not be named */
+        {"0-1-200", "0-1-200,0-2-300,0-7-305", false},
+        {"0-1-265", "0-7-275", false}, /* a copy that began behind all of others */
+        {"0-1-265,1-1-4", "0-1-265,0-7-275,1-1-5,1-7-6", false},
+        {"0-1-265,1-1-5", "0-1-265,0-7-275,1-1-5,1-7-6", true},
+        {"0-1-265", "0-1-265,0-7-275,1-7-6", false},
+        {"", "0-1-265,0-7-275", false},
+        {"0-1-265", "", false},
+        {"0-1-2...", "0-1-265,0-7-275", false},
+        {"0-1-265", "0-1-265,0-7", false},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (member_history_state_holds_others(rows[i].state, rows[i].own, 7) != rows[i].holds)
+            fail_msg("%s against %s", rows[i].state, rows[i].own);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_behind),
         cmocka_unit_test(test_a_state_tells_what_numbers_hide),
+        cmocka_unit_test(test_a_state_holds_what_another_had_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
