@@ -6,6 +6,7 @@
 #include "e2e/simulation/agent.h"
 #include "e2e/simulation/server.h"
 #include "operator/cluster/failover/reigns.h"
+#include "operator/cluster/state/member_view.h"
 
 /* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
 #define LATE_CLOSE_MS 1000
@@ -165,6 +166,37 @@ static bool is_left_behind(const struct sim *sim, int member, int txn)
         !txn_bits_has(&sim->members[latest].disk.log.bits, txn);
 }
 
+/* The status is of the past, and whoever leads hears nobody who knows of a later epoch: nothing can show that the primary
+ * of that status is not the last one. */
+static bool is_unknown_to_all(const struct sim *sim)
+{
+    const struct cluster_role_status *roles = &sim->api.status.roles;
+    bool any_leads = false;
+    if (!sim->status_past || MAX_OF(roles->epoch, roles->heard_epoch) >= (int64_t)sim->opened_epoch)
+        return false;
+    for (int o = 0; o < SIM_OPERATORS; o++) {
+        const struct cluster_snapshot *snapshot = &sim->operators[o].snapshot;
+        any_leads |= sim->operators[o].leads;
+        for (int i = 0; i < snapshot->member_count && sim->operators[o].leads; i++) {
+            const struct cluster_member *member = &snapshot->members[i];
+            if (member_speaks(member) && member->agent->epoch >= sim->opened_epoch)
+                return false;
+        }
+    }
+    return any_leads;
+}
+
+/* Then there are two histories, until the later one is heard and the other one's primary is closed. What either
+ * acknowledges counts: nobody may be opened any more who has not both. */
+static bool is_of_a_fork(struct sim *sim)
+{
+    if (sim->forked_epoch != sim->opened_epoch && is_unknown_to_all(sim)) {
+        sim->forked_epoch = sim->opened_epoch;
+        sim_tell(sim, "two histories: nobody who is heard knows of epoch %llu", (unsigned long long)sim->opened_epoch);
+    }
+    return sim->forked_epoch > 0 && sim->forked_epoch == sim->opened_epoch;
+}
+
 /* One that was primary before may be told late that a commit was received: the one after it has that commit. What
  * counts is the epoch in which it was opened: an order to follow or to close has raised its epoch since. */
 void check_acknowledged(struct sim *sim, int member, int txn)
@@ -181,7 +213,7 @@ void check_acknowledged(struct sim *sim, int member, int txn)
     char gtid[64];
     if (lost >= 0)
         fail_lost(sim, member, "acknowledges a commit", lost);
-    if (is_left_behind(sim, member, txn)) {
+    if (is_left_behind(sim, member, txn) && !is_of_a_fork(sim)) {
         txn_gtid(&sim->txns.all[txn], sim->mariadb, gtid, sizeof(gtid));
         sim_fail(sim, VIOLATION_LOST, "%s acknowledges %s, and %s, which was opened after it, has it not",
             sim_member_name(member), gtid, sim_member_name(latest));

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${COUNT:=1000}" "${SEED:=1}" "${JOBS:=2}"
 folder=$(realpath -m "${1:-build/coverage}")
-files=(operator/cluster/failover/{ballot,ballot_votes,ballot_without_reigns,member_history,reigns,failover_election,failover_facts,cluster_failover,cluster_failure}.c operator/cluster/roles/{cluster_intent,cluster_order,reseed}.c
+files=(operator/cluster/failover/{ballot,ballot_fork,ballot_votes,ballot_without_reigns,member_history,reigns,failover_election,failover_facts,cluster_failover,cluster_failure}.c operator/cluster/roles/{cluster_intent,cluster_order,reseed}.c
   operator/cluster/failover/{cluster_confirmed,confirmed_strengthen,primary_election}.c operator/cluster/reconcile/cluster_notes.c operator/cluster/state/member_view.c
   agent/{role_decide,role_notes,role_status,catch_up,hearing}.c agent/bootstrap/{start_mode,seed_decide}.c)
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "operator/cluster/failover/ballot.h"
+#include "operator/cluster/failover/ballot_fork.h"
 #include "operator/cluster/failover/candidate.h"
 #include "operator/cluster/failover/cluster_failure.h"
 #include "operator/cluster/failover/failover_facts.h"
@@ -304,17 +305,37 @@ static void wait_for_difference(
             ballot->best->member->name, ballot->diverged->member->name, missing);
 }
 
+/* Nothing shows which of two histories clients were told of. */
+static void decide_fork(const struct cluster_snapshot *snapshot, const struct ballot *ballot, const struct vote *chosen,
+    const struct vote *other, struct failover_choice *ret)
+{
+    if (snapshot->cluster.failover.allow_data_loss && may_lose(snapshot)) {
+        choose(ballot, chosen, "was opened last", ret);
+        snprintf(ret->may_be_lost, sizeof(ret->may_be_lost),
+            "what an earlier primary wrote beside %s by a status of the past: %s has received it", chosen->member->name,
+            other->member->name);
+    } else
+        wait_for(ret,
+            "%s was opened last, but %s has received what an earlier primary wrote since then, by a status of the past; "
+            "a person must decide which of the two is kept",
+            chosen->member->name, other->member->name);
+}
+
 void failover_choose(const struct cluster_snapshot *snapshot, struct failover_choice *ret)
 {
     _cleanup_(ballot_freep) struct ballot *ballot = ballot_new(snapshot);
     const struct vote *safe = find_safe(snapshot, ballot);
+    const struct vote *chosen = ballot->diverged ? usable_old(ballot) : safe;
+    const struct vote *fork = ballot_find_fork(snapshot, ballot, chosen);
     const struct cluster_member *awaited = find_awaited(snapshot);
     int64_t hold_ms = patience_ms(snapshot, ballot, safe, awaited != NULL);
     *ret = (struct failover_choice){.candidate = NULL};
     if (hold_ms > 0) {
         ret->again_ms = hold_ms;
         wait_for(ret, "waits until %s has stopped receiving", awaited->name);
-    } else if (ballot->diverged && usable_old(ballot))
+    } else if (fork)
+        decide_fork(snapshot, ballot, chosen, fork, ret);
+    else if (ballot->diverged && usable_old(ballot))
         choose(ballot, ballot->old, "is back and has everything, and the others differ", ret);
     else if (ballot->diverged)
         wait_for_difference(snapshot, ballot, ret);
