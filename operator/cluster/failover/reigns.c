@@ -141,6 +141,144 @@ static void take_floor_of(
     reign->floor_is_partial = !reigns_set_floor(snapshot, before, reign);
 }
 
+/* -1: that cannot be told. */
+static int reign_of(const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *position)
+{
+    struct member_history history;
+    member_history_read(reigns, flavour, position, &history);
+    int reign = history.readable && !history.hides ? history.reign : -1;
+    member_history_release(&history);
+    return reign;
+}
+
+/* ---- a chosen one that lost what it had received ---- */
+
+static bool contains(const struct gtid_set *a, const struct gtid_set *b)
+{
+    enum gtid_relation relation = a && b ? gtid_set_compare(a, b) : GTID_DIVERGED;
+    return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+}
+
+static bool everybody_is_held(const struct cluster_snapshot *snapshot)
+{
+    uint64_t known = 0;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (!member_is_held(snapshot, member) || member->ordinal >= CLUSTER_ACKNOWLEDGERS_MAX)
+            return false;
+        known |= UINT64_C(1) << (unsigned)member->ordinal;
+    }
+    return snapshot->member_count >= snapshot->scale.effective && (snapshot->last.roles.acknowledgers & ~known) == 0;
+}
+
+/* MySQL. It was never opened in this reign: it lacks some of the floor, and nobody else holds anything of the reign. */
+static bool was_only_chosen(
+    const struct cluster_snapshot *snapshot, const struct cluster_reigns *reigns, const struct cluster_member *chosen)
+{
+    const struct cluster_reign *reign = &reigns->list[0];
+    const struct agent_status *agent = chosen->agent;
+    if (member_gtid_flavour(chosen) != GTID_MYSQL || reign->opened || reign->floor_is_partial || reign->epoch < 1 ||
+        str_empty(reign->origin) || !reigns_is_primary(reign, chosen) ||
+        agent->opened_epoch >= (uint64_t)reign->epoch || agent->replication.applied_epoch >= (uint64_t)reign->epoch)
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != chosen && reign_of(reigns, GTID_MYSQL, failover_position_of(member)) != reigns->count)
+            return false;
+    }
+    _cleanup_(gtid_set_freep) struct gtid_set *floor = position_parse(GTID_MYSQL, reign->floor);
+    _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(GTID_MYSQL, failover_position_of(chosen));
+    return floor && has && !contains(has, floor);
+}
+
+/* Of the change that goes on, and of those in the place of which it is: it was primary before `chosen` was, and that one
+ * was chosen once since. */
+static bool was_primary_before(const struct cluster_snapshot *snapshot, const char *name, const char *chosen)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    char before[DERIVED_NAME_SIZE];
+    cluster_transition_before(transition, 0, before);
+    for (int n = 1; !str_empty(before) && str_eq(transition->from, chosen) && !str_eq(before, chosen); n++) {
+        if (str_eq(before, name))
+            return true;
+        cluster_transition_before(transition, n, before);
+    }
+    return false;
+}
+
+/* By the notes on all volumes: nobody was certainly opened since. NULL: they do not tell. */
+static const struct cluster_member *find_noted_last(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *chosen)
+{
+    const struct cluster_member *last = NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member != chosen && (!last || member->agent->opened_epoch > last->agent->opened_epoch))
+            last = member;
+    }
+    if (!last || last->agent->opened_epoch <= chosen->agent->opened_epoch)
+        return NULL;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct agent_status *agent = snapshot->members[i].agent;
+        bool is_other = &snapshot->members[i] != chosen && &snapshot->members[i] != last;
+        bool is_certain = agent->noted_since > 0 && agent->noted_since <= last->agent->opened_epoch + 1;
+        if (is_other && (!is_certain || agent->opened_epoch >= last->agent->opened_epoch))
+            return NULL;
+    }
+    return last;
+}
+
+/* All that the chosen one had but what that wrote itself, and all that anybody holds of its own. */
+static bool holds_rest(const struct cluster_snapshot *snapshot, const struct cluster_member *last,
+    const struct cluster_member *chosen, const char *floor)
+{
+    _cleanup_(gtid_set_freep) struct gtid_set *has = position_parse(GTID_MYSQL, last->agent->gtid_executed);
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(GTID_MYSQL, floor);
+    if (!has || !all)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *own = gtid_set_of_source(all, chosen->agent->server_uuid);
+    _cleanup_(gtid_set_freep) struct gtid_set *rest = gtid_set_subtract(all, own);
+    bool holds = contains(has, rest);
+    for (int i = 0; i < snapshot->member_count && holds; i++) {
+        _cleanup_(gtid_set_freep) struct gtid_set *theirs =
+            position_parse(GTID_MYSQL, failover_position_of(&snapshot->members[i]));
+        _cleanup_(gtid_set_freep) struct gtid_set *written =
+            theirs ? gtid_set_of_source(theirs, last->agent->server_uuid) : NULL;
+        holds = contains(has, written);
+    }
+    return holds;
+}
+
+/* A chosen one may hold a tail that nobody acknowledged, which becomes part of its floor. If it never opens, and loses
+ * what it had received, nobody holds that floor, and nobody has to: once every member has answered, the one that was
+ * opened last had all that was acknowledged until then, and has acknowledged the rest itself. NULL: that is not shown. */
+static const struct cluster_member *find_open_before(
+    const struct cluster_snapshot *snapshot, const struct cluster_reigns *reigns)
+{
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    bool is_failover = cluster_transition_is_set(transition) && transition->failover && str_empty(transition->to);
+    const struct cluster_member *chosen = cluster_member_named(snapshot, reigns->list[0].primary);
+    if (!is_failover || transition->reason == TRANSITION_STATUS_OUTDATED || reigns->count != 1 || !chosen ||
+        !everybody_is_held(snapshot) || !was_only_chosen(snapshot, reigns, chosen))
+        return NULL;
+    const struct cluster_member *last = find_noted_last(snapshot, chosen);
+    bool is_it = last && was_primary_before(snapshot, last->name, chosen->name) &&
+        holds_rest(snapshot, last, chosen, reigns->list[0].floor);
+    return is_it ? last : NULL;
+}
+
+/* Its floor is what it had of others, which need not be all of the floor that is listed. */
+static void name_open_before(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
+{
+    const struct cluster_member *last = find_open_before(snapshot, reigns);
+    if (!last)
+        return;
+    reigns->count = 0;
+    add_unlisted(last->name, (int64_t)last->agent->opened_epoch, "", reigns);
+    reigns->list[0].opened = true;
+    take_floor_of(snapshot, last, &reigns->list[0]);
+}
+
 static void name_open_last(const struct cluster_snapshot *snapshot, struct cluster_reigns *reigns)
 {
     const struct cluster_member *last = are_unknown(reigns) ? find_open_last(snapshot) : NULL;
@@ -185,6 +323,7 @@ void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_rei
     else
         read_unlisted(snapshot, ret);
     name_open_last(snapshot, ret);
+    name_open_before(snapshot, ret);
     for (int i = 0; i < ret->count; i++)
         find_origin(snapshot, &ret->list[i]);
 }
@@ -301,15 +440,6 @@ bool reigns_is_beside(const struct cluster_snapshot *snapshot, const struct clus
     bool is_beside = history.has_extra || is_below;
     member_history_release(&history);
     return is_beside;
-}
-
-static int reign_of(const struct cluster_reigns *reigns, enum gtid_flavour flavour, const char *position)
-{
-    struct member_history history;
-    member_history_read(reigns, flavour, position, &history);
-    int reign = history.readable && !history.hides ? history.reign : -1;
-    member_history_release(&history);
-    return reign;
 }
 
 static bool holds_latest(const struct cluster_member *member, const struct cluster_reigns *reigns)

@@ -15,7 +15,9 @@
 
 /* Those of the status. A status of a version that had none is read as the reigns of the primaries that it names, with
  * the floor that it knows. Where it has none or no epochs, and a failover has not chosen yet, a member that is held and
- * was opened under the epoch just before was open last: then the list is its reign alone. Never none. */
+ * was opened under the epoch just before was open last: then the list is its reign alone. So it is where the only one
+ * that is listed was never open, as its primary has lost some of its floor, and the notes of all members say who was open
+ * last. Never none. */
 void reigns_in_force(const struct cluster_snapshot *snapshot, struct cluster_reigns *ret);
 
 /* Those that a failover which begins now has to judge. The target of a switchover is ordered to open only after the
