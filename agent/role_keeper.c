@@ -42,6 +42,7 @@ struct role_keeper {
     struct healing *healing;
     char *password;
     struct role_begun job; /* that runs */
+    uint64_t orders_begun; /* that were not of an epoch of the past */
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
     struct relay_notes notes;
@@ -56,6 +57,7 @@ struct acceptance {
     struct position_pool *positions; /* of the order */
     role_accepted_fn fn;
     void *arg;
+    uint64_t begun; /* keeper->orders_begun when it came */
     bool write_epoch;
     bool note_fence;
     bool write_mark;
@@ -166,6 +168,7 @@ static void begin_acceptance(struct acceptance *acceptance)
 
     const struct self_fence fence = self_fence_of(order);
 
+    keeper->orders_begun += order->epoch >= role->epoch;
     acceptance->write_epoch = order->epoch > role->epoch;
     /* The note of the last primary's order stands until the next order to be primary: the close may not succeed. */
     acceptance->note_fence =
@@ -190,15 +193,20 @@ static void begin_acceptance(struct acceptance *acceptance)
     }
 }
 
+/* That took seconds. An order that has come meanwhile is the newer one, also under the same epoch: that this data is to
+ * be replaced may have been taken back. */
 static void on_set_aside(void *arg, const struct error *error)
 {
     struct acceptance *acceptance = arg;
 
-    if (error->kind == ERROR_NONE) {
+    if (error->kind == ERROR_NONE && acceptance->begun == acceptance->keeper->orders_begun) {
         begin_acceptance(acceptance);
         return;
     }
-    acceptance->error = *error;
+    if (error->kind == ERROR_NONE)
+        error_set(&acceptance->error, ERROR_UNAVAILABLE, "another order has come while transactions were set aside");
+    else
+        acceptance->error = *error;
     finish_acceptance(acceptance);
 }
 
@@ -206,7 +214,8 @@ void role_keeper_order(struct role_keeper *keeper, const struct agent_order *ord
 {
     struct acceptance *acceptance = xnew(struct acceptance);
 
-    *acceptance = (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg};
+    *acceptance =
+        (struct acceptance){.keeper = keeper, .order = *order, .fn = fn, .arg = arg, .begun = keeper->orders_begun};
     acceptance->positions = position_pool_new(POSITION_TEXT_MAX);
     acceptance->order.wait_for = position_take(acceptance->positions, order->wait_for);
     /* Without truncate it is for init. */

@@ -26,7 +26,7 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
 void role_keeper_free(struct role_keeper *keeper);
 
 /* One order. fn runs later, once: ERROR_NONE accepted; ERROR_CONFLICT the epoch is smaller than one that was accepted;
- * other: the epoch could not be written; ERROR_CANCELLED from within role_keeper_free. epoch: the largest one
+ * other: the epoch could not be written, or another order has come while this one waited; ERROR_CANCELLED from within role_keeper_free. epoch: the largest one
  * accepted. */
 typedef void (*role_accepted_fn)(void *arg, uint64_t epoch, const struct error *error);
 void role_keeper_order(struct role_keeper *keeper, const struct agent_order *order, role_accepted_fn fn, void *arg);
