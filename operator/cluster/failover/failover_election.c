@@ -182,11 +182,21 @@ static bool may_lose(const struct cluster_snapshot *snapshot)
     return cluster_confirmed_lease(snapshot) || str_eq(snapshot->confirmed_lost, snapshot->last.roles.transition.from);
 }
 
+/* Whatever a person says of it: its agent is heard, its server is there, though it may hang, and has not followed the
+ * order to receive from nobody, which closes it. */
+static bool may_still_write(const struct cluster_snapshot *snapshot)
+{
+    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
+    bool is_there = from && member_speaks(from) &&
+        (from->agent->phase == AGENT_PHASE_RUNNING || from->agent->phase == AGENT_PHASE_HUNG);
+    return is_there && !member_is_held(snapshot, from);
+}
+
 static bool fence_time_is_over(const struct cluster_snapshot *snapshot, struct failover_choice *ret)
 {
     int64_t rest_ms = cluster_confirmed_fence_ms(snapshot) + FAILOVER_FENCE_MARGIN_MS - snapshot->held_ms;
-    if (str_eq(snapshot->confirmed_lost, snapshot->last.roles.transition.from) ||
-        (snapshot->held_ms > 0 && rest_ms <= 0))
+    bool is_gone = str_eq(snapshot->confirmed_lost, snapshot->last.roles.transition.from) && !may_still_write(snapshot);
+    if (is_gone || (snapshot->held_ms > 0 && rest_ms <= 0))
         return true;
     ret->again_ms = snapshot->held_ms > 0 ? rest_ms : 100;
     return false;
