@@ -83,8 +83,7 @@ clusters() {
 }
 
 show_plan() {
-  local manifest live line
-  manifest=$(kubectl kustomize "$overlay" | with_images)
+  local live line
   live=$(live_operator)
   echo "install: the API server is Kubernetes $version, and this would be brought about:"
   change "operator" "$(operator_image <<< "$live")" "$(operator_image <<< "$manifest")"
@@ -104,10 +103,11 @@ if [[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) != "$minimum"
   exit 1
 fi
 
+manifest=$(kubectl kustomize "$overlay" | with_images)
 deploy/check-objects.sh
 [[ -z $plan ]] || { show_plan && exit 0; }
 
-lost=$(lost flags "$(live_operator)" "$(kubectl kustomize "$overlay")")
+lost=$(lost flags "$(live_operator)" "$manifest")
 if [[ -n $lost && -z $reset ]]; then
   echo "install: the operator runs with ${lost//$'\n'/ }, which an overlay or a component has set and $overlay does not; nothing was changed." >&2
   echo "install: apply that overlay with the new version (kubectl apply --server-side -k OVERLAY), or take the flags away with --reset" >&2
@@ -121,7 +121,7 @@ kubectl wait --for=condition=Established --timeout=60s \
   crd/mysqlbackups.kubemysql.dev
 # The namespace first: --server-side in one go does not wait for it.
 "${apply[@]}" < deploy/operator/namespace.yaml
-kubectl kustomize "$overlay" | with_images | "${apply[@]}"
+"${apply[@]}" <<< "$manifest"
 
 if [[ -n $(kubectl get nodes -o name) ]]; then
   kubectl -n $namespace rollout status deployment/kube-mysql-operator --timeout="${wait_seconds}s"

@@ -19,7 +19,7 @@ case "\$1 \$2" in
   "-n kube-mysql-system") [[ \$3 != get ]] || cat "$dir/live" ;;
   "get "*) ;;
   "delete "*) cat > /dev/null ;;
-  "kustomize "*) rendered="$dir/rendered\${2//\//+}"; [[ -s \$rendered ]] || "$real" "\$@" > "\$rendered" || exit; cat "\$rendered" ;;
+  "kustomize "*) echo "\$2" >> "$dir/asked"; rendered="$dir/rendered\${2//\//+}"; [[ -s \$rendered ]] || "$real" "\$@" > "\$rendered" || exit; cat "\$rendered" ;;
   "apply "*) echo apply >> "$dir/changed"; cat >> "$dir/applied" ;;
   "create --dry-run=server") [[ ! -d \${KUBECACHEDIR:-} ]] || echo "\$KUBECACHEDIR" > "$dir/cache"; cat > /dev/null; echo 'The MysqlCluster "shop" is invalid: spec.username: Invalid value' >&2; exit 1 ;;
 esac
@@ -29,7 +29,7 @@ live() { printf '%s\n' "$@" > "$dir/live"; } # the operator that runs
 live '      - args:' '        - --agent-image=a:1' '        image: o:1'
 
 run() { # run VERSION ARG…: output of install.sh; what it changed lies in $dir
-  rm -f "$dir/changed" "$dir/applied"
+  rm -f "$dir/changed" "$dir/applied" "$dir/asked"
   printf '{"major": "1", "minor": "x", "gitVersion": "%s"}\n' "$1" > "$dir/version"
   PATH=$dir:$PATH IMAGE_OPERATOR=o:2 IMAGE_AGENT=a:2 deploy/install.sh "${@:2}" 2>&1
 }
@@ -74,6 +74,7 @@ fi
 if ! out=$(run "v$minimum.0" --reset) || ! grep -q 'kind: Deployment' "$dir/applied"; then
   echo "--reset does not install: $out" && failed=1
 fi
+[[ $(grep -c '^deploy/operator$' "$dir/asked") == 1 ]] || { echo "the overlay is rendered $(grep -c '^deploy/operator$' "$dir/asked") times" && failed=1; }
 overlay=$("$real" kustomize deploy/samples/overlay)
 for line in 'image: registry.example.com/kube-mysql-operator:[0-9.]*' '- --agent-image=registry.example.com/kube-mysql-agent:0.2.0' '- --max-unavailable-clusters=3' 'replicas: 3' 'maxUnavailable: 2' \
   'x-kubernetes-validations:'; do
