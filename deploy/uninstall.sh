@@ -72,6 +72,13 @@ without_peoples_roles() {
   awk 'function end() { if (text !~ /aggregate-to-|kubemysql.dev\/people/) printf "%s---\n", text; text = "" } /^---$/ { end(); next } { text = text $0 "\n" } END { end() }'
 }
 
+# peoples_roles: the names of those roles, of the opt-in kinds, too, that are installed
+peoples_roles() {
+  local names
+  mapfile -t names < <(installed | awk 'function end() { if (people) print name; people = 0 } /^---$/ { end() } /^  name: / { name = $2 } /aggregate-to-|kubemysql.dev\/people/ { people = 1 } END { end() }')
+  kubectl get clusterroles "${names[@]}" --ignore-not-found -o name 2> /dev/null | sed 's|.*/||' | paste -sd ' ' | sed 's/ /, /g' || :
+}
+
 list=$(all_objects)
 if [[ -n $databases && -n $list ]]; then
   printf 'uninstall: these objects %s:\n%s\n' "$([[ -n $dry ]] && echo "would be deleted" || echo "are to be deleted")" "$list"
@@ -106,7 +113,8 @@ installed() {
 # Who may see and edit our objects may do so as long as there are any.
 if [[ -n $left ]]; then installed | without_peoples_roles; else installed; fi | remove -f -
 if [[ -n $left ]]; then
-  echo "uninstall: the CRDs and the roles of people (kube-mysql-view, -edit, -catalogue, -diagnose) stay, because these objects exist (--with-databases deletes them):"
+  roles=$(peoples_roles)
+  echo "uninstall: the CRDs${roles:+ and the roles of people ($roles)} stay, because these objects exist (--with-databases deletes them):"
   echo "$left"
   exit 0
 fi

@@ -13,7 +13,8 @@ cat > "$dir/kubectl" << 'SH'
 #!/bin/bash
 echo "$*" >> "${0%/*}/asked"
 case "$*" in
-  "kustomize deploy/operator") printf 'kind: Deployment\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.authorization.k8s.io/aggregate-to-view: "true"\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    kubemysql.dev/people: "true"\n' ;;
+  "kustomize deploy/operator") printf 'kind: Deployment\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.authorization.k8s.io/aggregate-to-view: "true"\n  name: kube-mysql-view\n---\nkind: ClusterRole\nmetadata:\n  labels:\n    kubemysql.dev/people: "true"\n  name: kube-mysql-diagnose\n' ;;
+  "get clusterroles "*" -o name") for role in $*; do [[ $role != kube-mysql-* || $role == *-app-* ]] || echo "clusterrole.rbac.authorization.k8s.io/$role"; done ;;
   "delete "*"-f -"*) cat >> "${0%/*}/deleted" ;;
   "get mysqlclusters.kubemysql.dev "*) printf 'shops   shop   Delete\n' ;;
   "get mysqlbackups.kubemysql.dev "*GOES*) printf 'shops   first   <none>\nshops   second   2026-11-23T06:00:00Z\n' ;;
@@ -47,6 +48,12 @@ grep -q '^  name: kube-mysql-operator-configmapsync$' "$dir/deleted" || { echo "
 grep -q '^kind: Deployment$' "$dir/deleted" || { echo "the operator stays"; failed=1; }
 grep -q '^  mysqlclusters/shop in namespace shops, its volumes: deleted$' "$dir/said" || { echo "the cluster is not listed, or without what becomes of its volumes"; failed=1; }
 
+for args in "" --dry-run; do
+  # shellcheck disable=SC2086 # words
+  expect "roles of people $args" "" "$(run $args || :)"
+  grep -qF 'the roles of people (kube-mysql-view, kube-mysql-diagnose, kube-mysql-configmapsync-view, kube-mysql-configmapsync-edit) stay' "$dir/said" ||
+    { echo "the roles that stay are not all named: $(< "$dir/said")"; failed=1; }
+done
 for args in --dry-run "--dry-run --with-databases --with-backup-data"; do
   # shellcheck disable=SC2086 # words
   expect "$args" "" "$(run $args || :)"
