@@ -104,9 +104,9 @@
 #define ANNOTATION_SYNC_FROM "kubemysql.dev/configmapsync-from"
 
 /* ---- finalizers ---- */
-#define FINALIZER_SYNC "kubemysql.dev/configmapsync"        /* ConfigMapSync: its copies go first */
-#define FINALIZER_BACKUP "kubemysql.dev/backup"             /* MysqlBackup that runs, or whose data goes with it */
-#define FINALIZER_VOLUMES "kubemysql.dev/volumes"           /* deletion.volumes: Delete */
+#define FINALIZER_SYNC "kubemysql.dev/configmapsync" /* ConfigMapSync: its copies go first */
+#define FINALIZER_BACKUP "kubemysql.dev/backup"      /* MysqlBackup that runs, or whose data goes with it */
+#define FINALIZER_VOLUMES "kubemysql.dev/volumes"    /* MysqlCluster whose claims go with it, while one has no owner */
 #define FINALIZER_FINAL_BACKUP "kubemysql.dev/final-backup" /* MysqlCluster with deletion.finalBackup */
 /* Kubernetes' own, set with a deletion: dependents go first; dependents stay. */
 #define FINALIZER_FOREGROUND "foregroundDeletion"

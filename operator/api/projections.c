@@ -297,7 +297,7 @@ json_t *custom_object_status(const struct custom_object *object)
 
 bool custom_object_is_going(const struct custom_object *object)
 {
-    return object->object.deleting && !object->has_final_finalizer;
+    return object->object.deleting && !object->has_final_finalizer && !object->has_volumes_finalizer;
 }
 
 const struct kube_projection projection_mysql_cluster = {.project = project_custom};

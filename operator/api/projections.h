@@ -63,7 +63,8 @@ struct custom_object {
 /* New trees (caller drops them), NULL if absent or malformed. */
 json_t *custom_object_spec(const struct custom_object *object);
 json_t *custom_object_status(const struct custom_object *object);
-/* A cluster that nothing is to be done for any more: it is being deleted, and waits for no final backup. */
+/* A cluster that nothing is to be done for any more: it is being deleted, and waits neither for a final backup nor for
+ * the owners of its claims. */
 bool custom_object_is_going(const struct custom_object *object);
 
 enum pod_phase { POD_PHASE_UNKNOWN, POD_PHASE_PENDING, POD_PHASE_RUNNING, POD_PHASE_SUCCEEDED, POD_PHASE_FAILED };

@@ -53,6 +53,8 @@ static void make_claim(struct kubernetes_double *kubernetes, int ordinal)
         "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata", "labels", LABEL_MANAGED_BY,
         LABEL_MANAGED_BY_US, LABEL_CLUSTER, WORLD_CLUSTER, "spec", "resources", "requests", "storage", CLAIM_SIZE,
         "status", "phase", "Bound", "capacity", "storage", CLAIM_SIZE);
+    if (kubernetes->claims_wait)
+        json_put(claim, "status", json_build("{s:s}", "phase", "Pending"));
     kube_api_double_put(kubernetes->api, path, claim);
 }
 
@@ -67,10 +69,19 @@ static void make_pod(struct kubernetes_double *kubernetes, const json_t *set, co
     kube_api_double_put(kubernetes->api, path, pod);
 }
 
+/* The set as the controller knows it; the caller drops it. */
+static json_t *see_set(struct kubernetes_double *kubernetes)
+{
+    if (kubernetes->set_late_ticks == 0 || kubernetes->ticks++ % kubernetes->set_late_ticks == 0) {
+        json_decref(kubernetes->set_seen);
+        kubernetes->set_seen = json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET));
+    }
+    return json_incref(kubernetes->set_seen);
+}
+
 static void keep_set(struct kubernetes_double *kubernetes)
 {
-    _cleanup_(json_decrefp) json_t *set =
-        json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET));
+    _cleanup_(json_decrefp) json_t *set = see_set(kubernetes);
     int replicas = (int)json_path_int(set, "spec.replicas", 0);
     if (!set)
         return;
@@ -86,7 +97,8 @@ static void keep_set(struct kubernetes_double *kubernetes)
         } else if (i >= replicas && pod && !json_path(pod, "metadata.deletionTimestamp"))
             kube_api_double_remove(kubernetes->api, path);
     }
-    if (is_told)
+    const json_t *live = kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET);
+    if (is_told || !live || !is_version(live, json_path_str(set, "metadata.resourceVersion", "")))
         return;
     edit(kubernetes, PATH_STATEFUL_SET,
         json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
@@ -152,4 +164,9 @@ void kubernetes_double_tick(struct kubernetes_double *kubernetes)
         keep_set(kubernetes);
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++)
         keep_pod(kubernetes, i);
+}
+
+void kubernetes_double_release(struct kubernetes_double *kubernetes)
+{
+    json_decref(steal_ptr(kubernetes->set_seen));
 }

@@ -3,7 +3,7 @@
  * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of
  * operator_world.
  *
- * Every wanted pod without an object gets one, with a bound claim of its own and an agent double behind its address;
+ * Every wanted pod without an object gets one, with a claim of its own and an agent double behind its address;
  * its revision is a hash of the template. Pods beyond the wanted number are deleted. A pod is ready when its agent says
  * so. A deleted pod stays, with a deletionTimestamp, until its preStop hook lets it go (agent_double_may_stop). Claims
  * stay.
@@ -28,11 +28,16 @@ struct kubernetes_double {
         char address[24];
         bool past_init, ready;
     } pods[AGENT_DOUBLES_MAX];
+    bool claims_wait;   /* claims are not bound */
+    int set_late_ticks; /* the StatefulSet's controller goes by what it saw up to so many ticks ago */
+    json_t *set_seen;   /* that; owned */
+    int ticks;
     bool is_held;   /* nothing is made, changed or ended while true */
     bool is_ending; /* nothing is made: the namespace is being deleted (kube_api_double_end_namespace) */
 };
 
 /* Time passes: to be called every few milliseconds. */
 void kubernetes_double_tick(struct kubernetes_double *kubernetes);
+void kubernetes_double_release(struct kubernetes_double *kubernetes);
 
 #endif

@@ -163,6 +163,8 @@ static void on_act(void *arg)
 {
     struct operator_world *world = arg;
     world->acts++;
+    if (world->after_act)
+        world->after_act(world);
     if (world->step < world->kill_after_step)
         world->acts_before = world->acts;
     else if (world->kill_after > 0 && world->acts == world->acts_before + world->kill_after)
@@ -194,6 +196,7 @@ void operator_world_free(struct operator_world *world)
 {
     loop_timer_release(&world->timer);
     agent_doubles_free(world->agents);
+    kubernetes_double_release(&world->kubernetes);
     kube_api_double_free(world->api);
     loop_run_once(world->loop, 0); /* libevent ends connections that were closed in the next turn */
     loop_free(world->loop);

@@ -53,8 +53,9 @@ struct operator_world {
     /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much
      * more. */
     int64_t schedule_base_ms, schedule_ahead_ms;
-    size_t acts;        /* writes that were carried out and orders, of all operators */
-    size_t acts_before; /* those before step `kill_after_step` */
+    void (*after_act)(struct operator_world *world); /* may change the world, as people would; NULL: nothing is done */
+    size_t acts;                                     /* writes that were carried out and orders, of all operators */
+    size_t acts_before;                              /* those before step `kill_after_step` */
     int kill_after_step;
     size_t kill_after; /* the operator is killed right after this one since that step began; 0: never */
     /* if set, it is killed after each act since that step began, in a copy (world_copy.h) */

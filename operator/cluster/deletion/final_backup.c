@@ -8,7 +8,7 @@
 #include "operator/api/backup_spec.h"
 #include "operator/api/backup_store_pod.h"
 #include "operator/api/calendar.h"
-#include "operator/cluster/deletion/volume_owner.h"
+#include "operator/cluster/deletion/volume_hold.h"
 #include "operator/cluster/state/member_view.h"
 
 #define HOW_TO_SKIP "annotation " ANNOTATION_SKIP_FINAL_BACKUP "=true on the cluster lets it go without"
@@ -243,7 +243,7 @@ enum final_backup_act final_backup_next_act(const struct cluster_snapshot *snaps
         return final->has_finalizer ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_HOLD;
     }
     if (final_backup_is_over(snapshot))
-        return volume_owners_are_settled(snapshot) ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_NONE;
+        return volume_hold_is_settled(snapshot) ? FINAL_BACKUP_ACT_RELEASE : FINAL_BACKUP_ACT_NONE;
     if (!final_backup_is_due(snapshot))
         return FINAL_BACKUP_ACT_NONE;
     if (final->foreground)

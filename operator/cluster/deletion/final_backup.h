@@ -10,7 +10,7 @@
  *      it has now is all there will ever be
  *   3. that MysqlBackup is made, without an owner, to be taken from that member alone (backup_donor.c)
  *   4. it is Completed, by that member, since it was closed. Status: Completed
- *   5. claims get their owner by deletion.volumes, and the finalizer is taken away
+ *   5. claims get their owner by deletion.volumes (volume_hold.h), and the finalizer is taken away
  * Meanwhile everything else goes on, failovers too: who takes over from the closed primary is open for a moment, under
  * another epoch; so 1 comes again, and what was taken before does not count. One that fails is followed by another,
  * until finalBackupDeadlineSeconds have passed. Then the cluster stays closed until somebody decides: data that was

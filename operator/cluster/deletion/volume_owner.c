@@ -20,7 +20,7 @@ static bool is_being_placed(const struct cluster_snapshot *snapshot, const struc
 
 bool volume_owner_is_wanted(const struct cluster_snapshot *snapshot, const struct pvc_object *claim)
 {
-    if (!claim->is_bound && is_being_placed(snapshot, claim))
+    if (!claim->is_bound && !cluster_is_let_go(snapshot) && is_being_placed(snapshot, claim))
         return cluster_owns(snapshot, &claim->object);
     return snapshot->cluster.deletion_volumes == DELETION_VOLUMES_DELETE && !final_backup_holds_volumes(snapshot);
 }

@@ -374,6 +374,7 @@ static void read_deletion(const struct custom_object *object, struct cluster_sna
     ret->final = (struct final_backup_facts){
         .deleting = object->object.deleting,
         .has_finalizer = object->has_final_finalizer,
+        .holds_volumes = object->has_volumes_finalizer,
         .skip = str_eq(object->skip_final_backup, "true"),
         .foreground = object->is_foreground,
         .orphan = object->is_orphan,

@@ -8,7 +8,7 @@
  *   cluster_reconcile_PHASE.c     the others: secrets, roles, children, status
  *
  *   Secrets, if they were never made → roles, until the status says what is decided → children → agents
- *   → Secrets, if they are due → what applications connect with → status → last backup
+ *   → Secrets, if they are due → what applications connect with → status → finalizers and last backup
  *
  * The snapshot is parsed once and gathered again after every wait; it holds the cluster's UID, so a reconcile never
  * goes on with another cluster of the same name. What waits is a phase (operator/runtime/phases.h).
@@ -17,6 +17,7 @@
 #define KM_CLUSTER_RECONCILE_H
 
 #include "operator/cluster/deletion/final_backup.h"
+#include "operator/cluster/deletion/volume_hold.h"
 #include "operator/cluster/reconcile/cluster_controller.h"
 #include "operator/cluster/reconcile/cluster_gather.h"
 #include "operator/cluster/reconcile/cluster_memory.h"
@@ -50,6 +51,8 @@ enum cluster_phase {
     CLUSTER_PHASE_AGENTS,       /* told by the snapshot after the plan */
     CLUSTER_PHASE_BINDING,      /* what applications connect with, after a look at the Secrets */
     CLUSTER_PHASE_STATUS,       /* the report, written if it changed */
+    CLUSTER_PHASE_CLAIMS,       /* of a cluster that is let go: whether any is left without an owner */
+    CLUSTER_PHASE_VOLUME_HOLD,  /* the finalizer that waits for their owners */
     CLUSTER_PHASE_FINAL_BACKUP, /* the last thing, so that one that fails holds up nothing else */
     CLUSTER_PHASE_ABANDONED,    /* the cluster was deleted meanwhile, or made again: that event brings its key back */
     CLUSTER_PHASE_COUNT,
@@ -74,6 +77,8 @@ struct cluster_reconcile {
     char template_from[KUBE_NAME_MAX + 1]; /* its update revision then */
     bool names_looked;                     /* all that are somebody else's have been looked for */
     enum final_backup_act final_act;       /* after the status */
+    enum volume_hold_act hold_act;         /* before that */
+    bool asks_claims;                      /* before both */
     enum plan_kind error_kind;             /* of the context's error; PLAN_KIND_COUNT: of nothing that is planned */
 };
 
@@ -89,6 +94,8 @@ int cluster_phase_children(void *arg);
 int cluster_phase_agents(void *arg);
 int cluster_phase_binding(void *arg);
 int cluster_phase_status(void *arg);
+int cluster_phase_claims(void *arg);
+int cluster_phase_volume_hold(void *arg);
 int cluster_phase_final_backup(void *arg);
 
 /* ---- cluster_reconcile_context.c ---- */
@@ -109,6 +116,11 @@ bool cluster_reconcile_wants_secrets(const struct cluster_reconcile *reconcile);
 /* Under the version that was read: a newer spec is reported by the reconcile that it brings. next: the phase after it;
  * after an error it is CLUSTER_PHASE_DONE. */
 void cluster_reconcile_write_status(struct cluster_reconcile *reconcile, const struct cluster_status *status, int next);
+
+/* ---- cluster_reconcile_deletion.c ---- */
+
+/* What is to be written after the status, by the snapshot that the status is of. */
+void cluster_reconcile_choose_acts(struct cluster_reconcile *reconcile);
 
 /* ---- cluster_reconcile_agents.c: all of it at once, nothing waits ---- */
 

@@ -5,7 +5,6 @@
 #include "operator/cluster/reconcile/cluster_metrics.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
-#include "operator/cluster/reconcile/final_backup_tend.h"
 #include "operator/cluster/reconcile/foreign_names.h"
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/status/cluster_events.h"
@@ -13,33 +12,6 @@
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
-
-/* ---- the last backup ---- */
-
-static void on_final_tended(void *arg, int64_t again_ms, const struct error *err)
-{
-    struct cluster_reconcile *reconcile = arg;
-    reconcile_again_in(&reconcile->context, again_ms);
-    if (err)
-        reconcile_fail(&reconcile->context, err, NULL);
-    phases_go_on(&reconcile->context.phases, CLUSTER_PHASE_DONE);
-}
-
-int cluster_phase_final_backup(void *arg)
-{
-    struct cluster_reconcile *reconcile = arg;
-    struct cluster_controller *controller = reconcile->controller;
-    const struct final_backup_tender tender = {
-        .client = controller->client,
-        .clusters = controller->cluster_resource,
-        .backups = controller->backup_resource,
-        .cluster_cache = controller->sources.clusters,
-        .backup_cache = controller->sources.backups,
-        .memories = &controller->memories,
-    };
-    final_backup_tend(&tender, &reconcile->snapshot, reconcile->final_act, on_final_tended, reconcile);
-    return PHASES_WAIT;
-}
 
 /* ---- the status ---- */
 
@@ -80,7 +52,7 @@ int cluster_phase_status(void *arg)
     if (cluster_notes_report(cluster_reconcile_memory(reconcile), snapshot, reconcile->decision.primary_obeys))
         reconcile_again_in(&reconcile->context, CLUSTER_CONFIRM_MS);
     cluster_figures_set(&cluster_reconcile_memory(reconcile)->figures, snapshot, &status);
-    reconcile->final_act = final_backup_next_act(snapshot); /* before the world is let go */
+    cluster_reconcile_choose_acts(reconcile); /* before the world is let go */
     if (cluster_accounts_are_applied(snapshot))
         memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
             sizeof(snapshot->secrets.account_digests));
@@ -89,9 +61,9 @@ int cluster_phase_status(void *arg)
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {
         cluster_events_record(manager_events(controller->manager), controller->cluster_resource, snapshot, &status);
-        cluster_reconcile_write_status(reconcile, &status, CLUSTER_PHASE_FINAL_BACKUP);
+        cluster_reconcile_write_status(reconcile, &status, CLUSTER_PHASE_CLAIMS);
         cluster_snapshot_drop_world(&reconcile->snapshot);
     }
     cluster_status_release(&status);
-    return changed ? PHASES_WAIT : CLUSTER_PHASE_FINAL_BACKUP;
+    return changed ? PHASES_WAIT : CLUSTER_PHASE_CLAIMS;
 }

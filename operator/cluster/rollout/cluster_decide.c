@@ -7,6 +7,7 @@
 #include "common/hashmap.h"
 #include "common/json.h"
 #include "operator/cluster/deletion/final_backup.h"
+#include "operator/cluster/deletion/volume_hold.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/restore/cluster_in_place.h"
@@ -27,12 +28,35 @@ static void next_action(struct cluster_decision *decision, const char *text)
         snprintf(decision->next_action, sizeof(decision->next_action), "%s", text);
 }
 
+/* ---- a cluster that is let go ---- */
+
+/* What it has goes with it, or stays: claims as deletion.volumes says. What members were to do does not matter any
+ * more. */
+static void decide_farewell(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    const struct stateful_set_object *set = snapshot->stateful_set;
+    *decision->next_action = '\0';
+    if (volume_hold_stops_set(snapshot))
+        plan_add_patch(decision->plan, PLAN_STATEFUL_SET, snapshot->ns, snapshot->names.stateful_set, set->uid,
+            json_build("{s:{s:s}, s:{s:i}}", "metadata", "uid", set->uid, "spec", "replicas", 0), NULL);
+    cluster_volumes_decide(snapshot, decision->plan);
+    if (!volume_hold_awaits_set(snapshot)) {
+        next_action(decision, "let the cluster go");
+        return;
+    }
+    _cleanup_(freep) char *text = xasprintf(
+        "let the cluster go; waits until StatefulSet %s has taken up replicas: 0, so that it makes no claim any more",
+        snapshot->names.stateful_set);
+    next_action(decision, text);
+}
+
 /* ---- children ---- */
 
 static bool gate_holds(
     const struct cluster_decision *decision, const struct cluster_snapshot *snapshot, enum cluster_child child)
 {
-    if (child == CHILD_STATEFUL_SET && decision->set_waits)
+    if (child == CHILD_STATEFUL_SET &&
+        (decision->set_waits || volume_hold_is_awaited(snapshot, cluster_wanted_pods(snapshot))))
         return true;
     return decision->gate != GATE_OPEN && snapshot->children[child] &&
         (child == CHILD_CONFIG_MAP || child == CHILD_STATEFUL_SET);
@@ -320,6 +344,15 @@ static void explain_set(struct cluster_decision *decision)
     next_action(decision, text);
 }
 
+static void explain_hold(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    if (!volume_hold_is_awaited(snapshot, cluster_wanted_pods(snapshot)))
+        return;
+    _cleanup_(freep) char *text = xasprintf("%s the StatefulSet, once finalizer %s is on the cluster",
+        snapshot->stateful_set ? "grow" : "make", volume_hold_finalizer(snapshot));
+    next_action(decision, text);
+}
+
 static void explain_agent_turn(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     if (str_empty(snapshot->agent_turn.waits_for))
@@ -373,9 +406,8 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
 
 void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
 {
-    if (final_backup_is_over(snapshot)) { /* what it has goes with it, or stays: claims as deletion.volumes says */
-        next_action(ret, "let the cluster go");
-        cluster_volumes_decide(snapshot, ret->plan);
+    if (cluster_is_let_go(snapshot)) {
+        decide_farewell(snapshot, ret);
         return;
     }
     if (snapshot->cluster.paused) {
@@ -404,6 +436,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
     if (ret->gate == GATE_OPEN)
         decide_roll(snapshot, ret);
     explain_gate(snapshot, ret);
+    explain_hold(snapshot, ret);
     explain_agent_turn(snapshot, ret);
     explain_shrink(snapshot, ret);
     explain_growth(snapshot, ret);

@@ -116,6 +116,7 @@ struct outage_watch {
 /* Of the cluster's deletion and its last backup (final_backup.h). */
 struct final_backup_facts {
     bool deleting, has_finalizer, skip, wanted;
+    bool holds_volumes;      /* FINALIZER_VOLUMES is on it (volume_hold.h) */
     bool foreground, orphan; /* Kubernetes was told to delete dependents first, or not at all */
     char problem[512];       /* why spec.backup cannot be followed; "" it can */
     bool onto_volume;        /* its destination */

@@ -54,6 +54,12 @@ bool final_backup_is_over(const struct cluster_snapshot *snapshot)
         final_backup_end(snapshot) != FINAL_BACKUP_END_NONE;
 }
 
+bool cluster_is_let_go(const struct cluster_snapshot *snapshot)
+{
+    const struct final_backup_facts *final = &snapshot->final;
+    return final->deleting && (final->has_finalizer || final->holds_volumes) && !final_backup_is_due(snapshot);
+}
+
 bool final_backup_is_closed(const struct cluster_snapshot *snapshot)
 {
     return snapshot->last.roles.final_backup.phase != FINAL_BACKUP_NONE;

@@ -23,6 +23,9 @@ enum final_backup_end {
 enum final_backup_end final_backup_end(const struct cluster_snapshot *snapshot);
 /* It is being deleted, has our finalizer, and need not wait (any more). */
 bool final_backup_is_over(const struct cluster_snapshot *snapshot);
+/* It is being deleted, a finalizer of ours holds it (volume_hold.h has the other one), and no last backup needs to be
+ * waited for (any more). */
+bool cluster_is_let_go(const struct cluster_snapshot *snapshot);
 /* The primary must not take writes. */
 bool final_backup_is_closed(const struct cluster_snapshot *snapshot);
 /* Claims have no owner yet, whatever deletion.volumes says: a deletion of dependents first would take them along. */
