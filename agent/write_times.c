@@ -38,12 +38,13 @@ static bool commits_go_through(const struct instance_state *state, const struct 
         (before->seen && facts->acknowledged != before->acknowledged);
 }
 
-/* The lock was taken after the last heartbeat that got through, and before the first that did not. */
+/* The lock was taken after the last heartbeat that got through, and before the first that did not. A server that is
+ * being closed has no heartbeat any more: when the lock was taken was noted before. */
 static void note_locked(struct instance_state *state)
 {
     int64_t since_ms = state->beat.blocked_since_ms - HEARTBEAT_INTERVAL_MS;
 
-    if (state->writes.took.at_ms > since_ms)
+    if (state->beat.blocked_since_ms && state->writes.took.at_ms > since_ms)
         state->writes.took = (struct agent_moment){.at_ms = since_ms, .span_ms = HEARTBEAT_INTERVAL_MS};
 }
 

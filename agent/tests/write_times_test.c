@@ -89,8 +89,8 @@ static void a_close_is_no_sign_of_writes_that_a_lock_held_up(void **state)
         now.role.order.heartbeat = false;
         if (rows[i].beats)
             now.role.order.role = AGENT_ROLE_REPLICA;
+        write_times_look(&now, &facts, STARTED - 1, STARTED); /* on its way, and the look still saw it wait */
         facts.beat_locked = false;
-        write_times_look(&now, &facts, STARTED - 1, STARTED); /* on its way */
         facts.read_only = rows[i].beats;
         write_times_look(&now, &facts, STARTED, NOW);
         if (now.writes.took.at_ms != rows[i].at_ms || now.writes.took.span_ms != rows[i].span_ms)
