@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/backup/copy_position.h"
+#include "agent/mysql/strangers.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json_fields.h"
@@ -175,6 +176,7 @@ static void on_tool_exited(void *arg, const struct subprocess_result *result)
     struct backup_run *run = arg;
 
     run->tool_ended = true;
+    strangers_tool_ends(run->options.tool_argv);
     if (result->exit_code != 0) {
         note_failed_tool(run, result);
         give_up(run);
@@ -334,7 +336,10 @@ static int start_tool(struct backup_run *run, int out_fd, struct error *err)
         .argv = run->options.tool_argv, .out_fd = out_fd, .line_max = COPY_POSITION_LINE_MAX, .new_process_group = true};
 
     run->tool = subprocess_start(run->options.loop, &options, &ops, run, err);
-    return run->tool ? 0 : -1;
+    if (!run->tool)
+        return -1;
+    strangers_tool_begins(run->options.tool_argv);
+    return 0;
 }
 
 static int start_both(struct backup_run *run, struct error *err)
@@ -373,6 +378,8 @@ void backup_run_free(struct backup_run *run)
 {
     if (!run)
         return;
+    if (run->tool && !run->tool_ended)
+        strangers_tool_ends(run->options.tool_argv);
     subprocess_free(run->tool);
     subprocess_free(run->child);
     loop_timer_release(&run->look);

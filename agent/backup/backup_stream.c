@@ -5,6 +5,7 @@
 
 #include "agent/backup/copy_position.h"
 #include "agent/backup/dump_position.h"
+#include "agent/mysql/strangers.h"
 #include "common/agent_api.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -261,6 +262,7 @@ static void on_exited(void *arg, const struct subprocess_result *result)
     struct stream_trailer *trailer = &stream->trailer;
 
     stream->exited = true;
+    strangers_tool_ends(stream->options.argv);
     trailer->ok = result->exit_code == 0;
     snprintf(trailer->server_version, sizeof(trailer->server_version), "%s", stream->options.header.server_version);
     if (!trailer->ok)
@@ -291,7 +293,10 @@ static int start_tool(struct backup_stream *stream, struct error *err)
     };
 
     stream->tool = subprocess_start(stream->options.loop, &options, &ops, stream, err);
-    return stream->tool ? 0 : -1;
+    if (!stream->tool)
+        return -1;
+    strangers_tool_begins(stream->options.argv);
+    return 0;
 }
 
 struct backup_stream *backup_stream_start(
@@ -332,6 +337,8 @@ void backup_stream_free(struct backup_stream *stream)
 {
     if (!stream)
         return;
+    if (stream->tool && !stream->exited)
+        strangers_tool_ends(stream->options.argv);
     subprocess_free(stream->tool);
     if (stream->exchange)
         http_stream_abort(stream->exchange);

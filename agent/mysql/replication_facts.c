@@ -11,6 +11,7 @@
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "agent/mysql/start_domain.h"
+#include "agent/mysql/strangers.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
@@ -434,6 +435,7 @@ int replication_beat_locked(struct session *session, const char *agent_user, boo
 struct candidates {
     struct replication_facts *facts;
     const char *agent_user;
+    struct strangers strangers;
     struct {
         char thread[24];
         char seconds[24];
@@ -512,7 +514,9 @@ static void take_process(void *arg, unsigned count, const char *const *names, co
     struct candidates *candidates = arg;
 
     UNUSED(names);
-    if (count < 8 || str_eq(values[1], candidates->agent_user))
+    if (count < 8)
+        return;
+    if (str_eq(values[1], candidates->agent_user) && !strangers_has(&candidates->strangers, values[0]))
         return;
     for (unsigned i = 0; i < candidates->count; i++) {
         if (!str_eq(values[0], candidates->v[i].thread))
@@ -540,7 +544,11 @@ static int look_for_transactions(
         return -1;
     if (candidates.count == 0)
         return 0;
-    return session_query(session, "SHOW FULL PROCESSLIST", take_process, &candidates, err);
+    int rc = strangers_look(session, &candidates.strangers, err);
+    if (rc == 0)
+        rc = session_query(session, "SHOW FULL PROCESSLIST", take_process, &candidates, err);
+    strangers_release(&candidates.strangers);
+    return rc;
 }
 
 /* One that is not known is not waited for: closing ends it. */

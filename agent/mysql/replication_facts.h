@@ -97,7 +97,8 @@ struct replication_facts {
     char unread[LOOK_UNREAD_SIZE];
 };
 
-/* The session must be idle. agent_user: its transactions are not counted. Release with replication_facts_release. */
+/* The session must be idle. agent_user: its transactions are not counted, but for strangers' (strangers.h). Release
+ * with replication_facts_release. */
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err) KM_MUST_CHECK;
 

@@ -10,6 +10,7 @@
 #include "agent/mysql/room.h"
 #include "agent/mysql/row_value.h"
 #include "agent/mysql/semi_sync.h"
+#include "agent/mysql/strangers.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -37,11 +38,12 @@
 #define LOGGING_IN "unauthenticated user"
 #define ACL_WAIT "Waiting for acl cache lock"
 
-bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user)
+bool role_is_client(
+    const char *user, const char *database, const char *command, const char *agent_user, bool is_stranger)
 {
     static const char *const servers[] = {"system user", "event_scheduler", "mysql.session", LOGGING_IN};
 
-    if (str_eq(user, agent_user))
+    if (str_eq(user, agent_user) && !is_stranger)
         return str_eq(database, HEARTBEAT_DATABASE);
     for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
         if (str_eq(user, servers[i]))
@@ -132,6 +134,7 @@ struct crowd {
     bool serves;                             /* one of our replicas, killed or not */
     bool logins;                             /* whoever is logging in counts among the others */
     bool shuts_out;                          /* MySQL: somebody may keep everybody else from logging in */
+    struct strangers strangers;
 };
 
 static void crowd_init(
@@ -149,6 +152,7 @@ static void crowd_release(struct crowd *crowd)
     strbuf_release(&crowd->waiting);
     strbuf_release(&crowd->others);
     strbuf_release(&crowd->replicas);
+    strangers_release(&crowd->strangers);
 }
 
 enum column {
@@ -186,7 +190,8 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
         strbuf_addf(&crowd->replicas, "%s ", values[COLUMN_ID]);
     else if (waits) /* also an event's */
         strbuf_addf(&crowd->waiting, "%s ", values[COLUMN_ID]);
-    else if (role_is_client(values[COLUMN_USER], values[COLUMN_DATABASE], command, crowd->agent_user) ||
+    else if (role_is_client(values[COLUMN_USER], values[COLUMN_DATABASE], command, crowd->agent_user,
+                 strangers_has(&crowd->strangers, values[COLUMN_ID])) ||
         (crowd->logins && str_eq(values[COLUMN_USER], LOGGING_IN)) ||
         is_own_write(values[COLUMN_USER], crowd->agent_user, state, values[COLUMN_TEXT]))
         strbuf_addf(&crowd->others, "%s ", values[COLUMN_ID]);
@@ -201,6 +206,9 @@ static int crowd_look(struct crowd *crowd, struct session *session, struct error
     crowd->hangs = false;
     crowd->serves = false;
     crowd->shuts_out = false;
+    strangers_release(&crowd->strangers);
+    if (strangers_look(session, &crowd->strangers, err) < 0)
+        return -1;
     return session_query(session, "SHOW PROCESSLIST", take_connection, crowd, err);
 }
 

@@ -39,11 +39,12 @@
 #include "common/error.h"
 
 /* From primary: events stop, no client can write any more and none is connected; what gtid_executed says afterwards
- * is final. Running statements may go on for drain_ms, then they are killed; new ones wait meanwhile. The
- * connections of the session's own user are spared, except those that write heartbeats. Threads of replication are
- * spared, but see above. drain_ms 0: writes are shut out by the first statement that is sent, which a server that
- * hangs finds in its socket when it goes on; what stands in the way is killed at once. Can be repeated. *look,
- * which may be NULL, is as zeroed; it may have been taken also where the close fails. */
+ * is final. Running statements may go on for drain_ms, then they are killed; new ones wait meanwhile. The agent's own
+ * connections are spared, except those that write heartbeats, and so are those of the programs that it runs; strangers
+ * by its account are not (strangers.h). Threads of replication are spared, but see above. drain_ms 0: writes are shut
+ * out by the first statement that is sent, which a server that hangs finds in its socket when it goes on; what stands
+ * in the way is killed at once. Can be repeated. *look, which may be NULL, is as zeroed; it may have been taken also
+ * where the close fails. */
 int role_close(struct session *session, const struct dialect *dialect, uint32_t drain_ms, struct semi_sync_look *look,
     struct error *err) KM_MUST_CHECK;
 
@@ -65,7 +66,9 @@ bool role_is_account_statement(const char *text);
  * before it shuts anybody out. */
 bool role_may_cut_replicas(const struct dialect *dialect, bool blocked, bool shuts_out);
 
-/* Pure: whether a connection of SHOW PROCESSLIST is a client's that must go when the server is closed. */
-bool role_is_client(const char *user, const char *database, const char *command, const char *agent_user);
+/* Pure: whether a connection of SHOW PROCESSLIST is a client's that must go when the server is closed. is_stranger: as
+ * strangers.h says; only asked of the agent's account. */
+bool role_is_client(
+    const char *user, const char *database, const char *command, const char *agent_user, bool is_stranger);
 
 #endif

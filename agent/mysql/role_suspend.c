@@ -9,6 +9,7 @@
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/role_close.h"
 #include "agent/mysql/room.h"
+#include "agent/mysql/strangers.h"
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/strbuf.h"
@@ -22,13 +23,13 @@
 #define KILLS_MAX 1000
 
 bool role_suspend_writes(const char *user, const char *database, const char *command, const char *state,
-    const char *statement, uint64_t rows, const char *agent_user)
+    const char *statement, uint64_t rows, const char *agent_user, bool is_stranger)
 {
     static const char *const verbs[] = {
         "INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD", "ALTER", "CREATE", "OPTIMIZE", "CALL"};
     const char *verb = replication_verb(statement, command);
 
-    if (!role_is_client(user, database, command, agent_user))
+    if (!role_is_client(user, database, command, agent_user, is_stranger))
         return false;
     if (str_eq(command, "Sleep") || str_eq(command, "Killed") || str_starts_with(str_or_empty(command), "Binlog Dump"))
         return false;
@@ -46,7 +47,8 @@ struct suspension {
     struct session *other;   /* ends writers; NULL: none could be opened */
     const struct dialect *dialect;
     const struct role_suspend_wish *wish;
-    const char *agent_user; /* whose connections stay */
+    const char *agent_user; /* whose connections stay, but for strangers' */
+    struct strangers strangers;
     unsigned long long writers[KILLS_MAX];
     size_t writer_count;
 };
@@ -72,7 +74,8 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
         return;
     int64_t age_ms = strtoll(str_or_empty(values[COLUMN_AGE]), NULL, 10) * 1000;
     if (role_suspend_writes(values[COLUMN_USER], values[COLUMN_DATABASE], values[COLUMN_COMMAND], values[COLUMN_STATE],
-            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), suspension->agent_user) &&
+            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), suspension->agent_user,
+            strangers_has(&suspension->strangers, values[COLUMN_ID])) &&
         suspension->wish->ends(suspension->wish->arg, age_ms))
         suspension->writers[suspension->writer_count++] = strtoull(values[COLUMN_ID], NULL, 10);
 }
@@ -88,7 +91,9 @@ static int end_writers(struct suspension *suspension, struct error *err)
     struct error failure = ERROR_INIT;
 
     suspension->writer_count = 0;
-    if (session_query(suspension->other, list, take_connection, suspension, err) < 0)
+    strangers_release(&suspension->strangers);
+    if (strangers_look(suspension->other, &suspension->strangers, err) < 0 ||
+        session_query(suspension->other, list, take_connection, suspension, err) < 0)
         return -1;
     for (size_t i = 0; i < suspension->writer_count; i++) {
         _cleanup_(freep) char *sql = xasprintf("KILL %s%llu", softly ? "SOFT " : "", suspension->writers[i]);
@@ -181,6 +186,7 @@ int role_suspend(struct session *session, const struct dialect *dialect, const s
     open_other(&suspension);
     int rc = raise_barrier(&suspension, ret_done, err);
     session_close(suspension.other);
+    strangers_release(&suspension.strangers);
     if (rc < 0 || !*ret_done)
         return rc;
     if (wish->root && dialect->super_read_only && !is_given_up(&suspension))
@@ -195,7 +201,9 @@ int role_end_writers(struct session *session, const struct dialect *dialect, con
         .barrier = session, .other = session, .dialect = dialect, .wish = wish, .agent_user = ""};
 
     *ret_any = false;
-    if (end_writers(&suspension, err) < 0)
+    int rc = end_writers(&suspension, err);
+    strangers_release(&suspension.strangers);
+    if (rc < 0)
         return -1;
     *ret_any = suspension.writer_count > 0;
     return 0;

@@ -43,8 +43,9 @@ int role_end_writers(struct session *session, const struct dialect *dialect, con
     bool *ret_any, struct error *err) KM_MUST_CHECK;
 
 /* Pure: whether a connection writes, as one row of the list of connections and the rows that its transaction has
- * changed say. Of the agent's own the heartbeat's does, those of replication do not. */
+ * changed say. Of the agent's own the heartbeat's does, those of replication do not. is_stranger: as strangers.h says;
+ * only asked of the agent's account. */
 bool role_suspend_writes(const char *user, const char *database, const char *command, const char *state,
-    const char *statement, uint64_t rows, const char *agent_user);
+    const char *statement, uint64_t rows, const char *agent_user, bool is_stranger);
 
 #endif

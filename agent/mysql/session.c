@@ -5,6 +5,7 @@
 
 #include <mysql.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 #include "agent/mysql/socket_plugin.h"
 #include "common/alloc.h"
@@ -18,6 +19,8 @@
 #define ER_ACCESS_DENIED_NO_PASSWORD 1698
 #define CR_FIRST 2000
 #define CR_LAST 2999
+
+static atomic_ulong latest_id;
 
 struct session {
     MYSQL *mysql;
@@ -74,12 +77,13 @@ static void set_options(MYSQL *mysql, const struct session_options *options)
 }
 
 /* sql_log_off keeps statements out of the general log; wait_timeout lets an idle session live. MariaDB: nothing of ours
- * is written in the domain of a server's start (start_domain.h). */
+ * is written in the domain of a server's start (start_domain.h). The lock is nobody else's: it is had at once. */
 static int prepare(struct session *session, struct error *err)
 {
     return session_exec(session,
         "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', sql_log_off = 1, long_query_time = 31536000, "
-        "wait_timeout = 31536000, autocommit = 1 /*M!100002 , gtid_domain_id = 0 */",
+        "wait_timeout = 31536000, autocommit = 1 /*M!100002 , gtid_domain_id = 0 */, "
+        "@kube_mysql_agent = GET_LOCK(CONCAT('" SESSION_MARK "', CONNECTION_ID()), 0)",
         err);
 }
 
@@ -105,7 +109,13 @@ struct session *session_open(const struct session_options *options, struct error
         session_close(session);
         return NULL;
     }
+    atomic_store(&latest_id, session_id(session));
     return session;
+}
+
+unsigned long session_latest_id(void)
+{
+    return atomic_load(&latest_id);
 }
 
 void session_close(struct session *session)

@@ -18,6 +18,9 @@
 
 #include "common/error.h"
 
+/* A session holds the named lock (GET_LOCK) of this name with its number behind it: strangers.h knows it by that. */
+#define SESSION_MARK "kube-mysql-agent "
+
 struct session;
 
 struct session_options {
@@ -42,6 +45,9 @@ static inline void session_closep(struct session **p)
 bool session_is_broken(const struct session *session);
 const char *session_user(const struct session *session);
 unsigned long session_id(const struct session *session); /* as the list of connections has it */
+/* Of the session that this process opened last, from any thread; 0: none yet. The server numbers connections as they
+ * come, from 1 on after each start. */
+unsigned long session_latest_id(void);
 /* Those it was opened with, as long as it lives. */
 struct session_options session_options_of(const struct session *session);
 /* The descriptor of the connection: it becomes readable when an idle session's server ends. */

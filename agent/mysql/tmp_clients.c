@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "agent/mysql/role_close.h"
+#include "agent/mysql/strangers.h"
 #include "common/alloc.h"
 
 #define ER_NO_SUCH_THREAD 1094
@@ -38,11 +39,9 @@ static bool runs(const struct tmp_row *row)
     return !str_empty(row->command) && strcasecmp(row->command, "Sleep") != 0;
 }
 
-static bool may_end(const struct tmp_row *row, const char *agent_user)
+static bool may_end(const struct tmp_row *row, const char *agent_user, bool is_stranger)
 {
-    if (str_eq(row->user, agent_user) || str_eq(row->user, MONITOR_ACCOUNT))
-        return false;
-    if (!role_is_client(row->user, NULL, row->command, agent_user))
+    if (str_eq(row->user, MONITOR_ACCOUNT) || !role_is_client(row->user, NULL, row->command, agent_user, is_stranger))
         return false;
     if (begins_with(row->command, "Binlog Dump") || begins_with(row->command, "Killed"))
         return false;
@@ -53,7 +52,7 @@ static bool may_end(const struct tmp_row *row, const char *agent_user)
     return !runs(row) || !str_empty(row->state); /* MariaDB's DROP TABLE and EXECUTE show no state while they wait */
 }
 
-struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_user)
+struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_user, bool is_stranger)
 {
     struct tmp_client client = {
         .id = number(row->id),
@@ -62,7 +61,7 @@ struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_use
         .bytes = number(row->bytes),
         .makes_files = number(row->files) > 0,
         .runs = runs(row),
-        .may_end = row->id && may_end(row, agent_user),
+        .may_end = row->id && may_end(row, agent_user, is_stranger),
     };
 
     snprintf(client.user, sizeof(client.user), "%s", str_or_empty(row->user));
@@ -75,6 +74,7 @@ struct list {
     struct tmp_client *v;
     size_t n;
     const char *agent_user;
+    struct strangers strangers;
 };
 
 enum column {
@@ -98,7 +98,7 @@ static void take_row(void *arg, unsigned count, const char *const *names, const 
         return;
     struct tmp_row row = {values[COLUMN_ID], values[COLUMN_USER], values[COLUMN_COMMAND], values[COLUMN_STATE],
         values[COLUMN_AGE], values[COLUMN_THREAD], values[COLUMN_BYTES], values[COLUMN_FILES]};
-    list->v[list->n++] = tmp_client_of(&row, list->agent_user);
+    list->v[list->n++] = tmp_client_of(&row, list->agent_user, strangers_has(&list->strangers, row.id));
 }
 
 /* A transaction of many statements fills the binary log's cache. The server has its start in whole seconds: short ones
@@ -135,9 +135,12 @@ int tmp_clients_list(struct session *session, const struct server_version *versi
     struct list list = {.v = xnew_array(struct tmp_client, TMP_CLIENTS_MAX), .agent_user = session_user(session)};
     const char *sql = list_of(version);
 
-    int rc = session_query(session, sql, take_row, &list, err);
+    int rc = strangers_look(session, &list.strangers, err);
+    if (rc == 0)
+        rc = session_query(session, sql, take_row, &list, err);
     if (rc == 0 && list.n == 0 && sql == mysql_list)
         rc = session_query(session, plain_list, take_row, &list, err);
+    strangers_release(&list.strangers);
     *ret = list.v;
     *ret_count = list.n;
     return rc;

@@ -2,8 +2,8 @@
 /*
  * tmp_clients.h: the server's connections, as far as they tell whose its temporary files are, and the end of one.
  *
- * Never ended are threads of replication, those that send binary logs, our own accounts (the agent's, `replication`,
- * `monitor`), who is being ended already, and whoever waits for something: for an acknowledgement above all, but for a
+ * Never ended are threads of replication, those that send binary logs, the agent's own and its programs' (strangers.h),
+ * our accounts `replication` and `monitor`, who is being ended already, and whoever waits for something: for an acknowledgement above all, but for a
  * lock, too, as it fills nothing. Of commits that wait for an acknowledgement one says so, and those behind it the step
  * that they are in. So whoever is in such a step, or says nothing while its statement runs, is not ended.
  *
@@ -37,8 +37,8 @@ struct tmp_client {
 struct tmp_row {
     const char *id, *user, *command, *state, *age_ms, *thread, *bytes, *files;
 };
-/* Pure. */
-struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_user);
+/* Pure. is_stranger: as strangers.h says. */
+struct tmp_client tmp_client_of(const struct tmp_row *row, const char *agent_user, bool is_stranger);
 
 /* The caller frees *ret. More than TMP_CLIENTS_MAX are left out. */
 int tmp_clients_list(struct session *session, const struct server_version *version, struct tmp_client **ret,

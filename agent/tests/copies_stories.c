@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "agent/mysql/session.h"
 #include "agent/role_decide.h"
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
@@ -83,11 +84,12 @@ static int exit_code_of(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What the donor of CLONE INSTANCE does, CLONE LOCAL does as well. */
+/* What the donor of CLONE INSTANCE does, CLONE LOCAL does as well; of the agent, which marks its sessions. */
 static pid_t start_clone(struct replication_rig *rig, const char *folder)
 {
-    _cleanup_(freep) char *sql =
-        xasprintf("CLONE LOCAL DATA DIRECTORY = '%s'", agent_rig_path(rig->members[0].rig, folder));
+    _cleanup_(freep) char *sql = xasprintf("DO GET_LOCK(CONCAT('" SESSION_MARK "', CONNECTION_ID()), 0); "
+                                           "CLONE LOCAL DATA DIRECTORY = '%s'",
+        agent_rig_path(rig->members[0].rig, folder));
 
     fflush(NULL);
     pid_t pid = fork();

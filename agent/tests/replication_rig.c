@@ -310,15 +310,26 @@ pid_t replication_rig_fork(void)
     return pid;
 }
 
-pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+static pid_t hold_lock(bool (*ask)(struct replication_rig *, unsigned, const char *, struct strbuf *),
+    struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
 {
     _cleanup_(freep) char *text = xasprintf("%s; SELECT SLEEP(%u)", sql, seconds);
     pid_t pid = replication_rig_fork();
 
     if (pid > 0)
         return pid;
-    member_sql(rig, member, text, NULL);
+    ask(rig, member, text, NULL);
     _exit(0);
+}
+
+pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+{
+    return hold_lock(member_sql, rig, member, sql, seconds);
+}
+
+pid_t member_hold_lock_as_owner(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds)
+{
+    return hold_lock(member_owner_sql, rig, member, sql, seconds);
 }
 
 void member_release_lock(pid_t pid)

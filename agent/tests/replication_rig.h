@@ -87,6 +87,8 @@ bool member_says(struct replication_rig *rig, unsigned member, const char *sql, 
 pid_t replication_rig_fork(void);
 /* A connection of root that runs sql and then does nothing for so long; a process. */
 pid_t member_hold_lock(struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds);
+pid_t member_hold_lock_as_owner(
+    struct replication_rig *rig, unsigned member, const char *sql, unsigned seconds); /* by the socket */
 void member_release_lock(pid_t pid);
 
 /* Statements of the owner, who may write on a replica: as what no log knows of, or as an errant transaction. */

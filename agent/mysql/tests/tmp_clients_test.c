@@ -49,10 +49,13 @@ static void a_connection_is_as_in_the_table(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct tmp_row row = {.id = "7", .user = rows[i].user, .command = rows[i].command, .state = rows[i].state};
         row.files = rows[i].files;
-        struct tmp_client client = tmp_client_of(&row, "mysql");
+        struct tmp_client client = tmp_client_of(&row, "mysql", false);
         if (client.may_end != rows[i].may_end || client.runs != rows[i].runs ||
             client.makes_files != rows[i].makes_files)
             fail_msg("row %zu", i + 1);
+        row.user = "mysql"; /* as a client in the server's container */
+        if (str_eq(rows[i].user, "app") && tmp_client_of(&row, "mysql", true).may_end != rows[i].may_end)
+            fail_msg("row %zu by the agent's account", i + 1);
     }
 }
 
@@ -62,14 +65,14 @@ static void numbers_are_taken_over(void **state)
         .id = "7", .user = "app", .command = "Query", .age_ms = "1500.125", .thread = "99", .bytes = "65536"};
 
     UNUSED(state);
-    struct tmp_client client = tmp_client_of(&row, "mysql");
+    struct tmp_client client = tmp_client_of(&row, "mysql", false);
     assert_int_equal(client.id, 7);
     assert_int_equal(client.age_ms, 1500);
     assert_int_equal(client.thread, 99);
     assert_int_equal(client.bytes, 65536);
     assert_string_equal(client.user, "app");
     row = (struct tmp_row){.command = "Query"};
-    assert_false(tmp_client_of(&row, "mysql").may_end);
+    assert_false(tmp_client_of(&row, "mysql", false).may_end);
 }
 
 int main(void)
