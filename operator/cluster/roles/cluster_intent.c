@@ -18,6 +18,7 @@
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/restore/in_place_past.h"
 #include "operator/cluster/roles/outage.h"
+#include "operator/cluster/roles/table_lock.h"
 #include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/member_view.h"
@@ -302,32 +303,12 @@ static void keep_patience(const struct cluster_snapshot *snapshot, struct cluste
     intent->waits_to_unlock |= snapshot->last.roles.lock_awaited_ms > 0;
 }
 
-/* A time ahead of our clock is of another operator's, or of before ours was set back. */
-static int64_t waited_to_unlock_ms(const struct cluster_snapshot *snapshot)
-{
-    int64_t since_ms = snapshot->last.roles.lock_awaited_ms;
-    return since_ms > 0 ? MAX_OF(0, snapshot->now_ms - since_ms) : 0;
-}
-
-/* Whoever holds a lock on all tables loses it with the move, and a backup that rests upon it is worth nothing. So it is
- * waited for while nothing has begun: it is that session which holds writers up then. Not for ever, as it may be one
- * that was forgotten; nor by who leaves anyway. */
 static bool must_unlock(const struct cluster_snapshot *snapshot, enum transition_reason reason,
     const struct cluster_member *primary, struct cluster_intent *intent)
 {
-    int64_t left_ms = CLUSTER_MOVE_LOCK_PATIENCE_MS - waited_to_unlock_ms(snapshot);
-    if (reason == TRANSITION_POD_DELETED || member_is_closed_for_room(snapshot, primary) || left_ms <= 0 ||
-        !member_is_locked(primary))
+    if (!table_lock_holds_up(snapshot, reason, primary, intent))
         return false;
-    const char *holder = primary->agent->lock_holder;
-    intent->waits_to_unlock = true;
     keep_patience(snapshot, intent);
-    intent->again_ms = MIN_OF(left_ms, 1000);
-    cluster_intent_say(intent,
-        "move the primary away from %s (%s); waits up to %lld s for %s, which holds a lock on all tables (FLUSH TABLES "
-        "WITH READ LOCK, a backup) and is ended then",
-        primary->name, transition_reason_name(reason), (long long)((left_ms + 999) / 1000),
-        str_empty(holder) ? "a session" : holder);
     return true;
 }
 
@@ -339,7 +320,7 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     if (reason == TRANSITION_POD_DELETED)
         limit_ms = MIN_OF(limit_ms, POD_DRAIN_MAX_MS);
     int64_t waited_ms = snapshot->drain_since_ms > 0 ? snapshot->now_ms - snapshot->drain_since_ms : 0;
-    bool is_given_up = member_is_locked(primary) && waited_to_unlock_ms(snapshot) >= CLUSTER_MOVE_LOCK_PATIENCE_MS;
+    bool is_given_up = member_is_locked(primary) && table_lock_waited_ms(snapshot) >= CLUSTER_MOVE_LOCK_PATIENCE_MS;
     if (primary->agent->long_transactions == 0 || waited_ms >= limit_ms || primary->departed ||
         member_is_closed_for_room(snapshot, primary) || is_given_up) /* none of them can commit behind the lock */
         return false;
@@ -753,37 +734,6 @@ static void note_heard_epoch(const struct cluster_snapshot *snapshot, struct clu
     intent->roles.heard_epoch = is_later ? heard : 0;
 }
 
-static bool all_are_heard(const struct cluster_snapshot *snapshot)
-{
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *member = &snapshot->members[i];
-        if (cluster_member_has_agent(member) && !member_speaks(member))
-            return false;
-    }
-    return true;
-}
-
-/* Nobody waits for the lock any more: it has gone, or the wish has. Who has just begun to lead sees no wish of a roll
- * before it has heard all members. A wish that comes back soon is the same one. */
-static bool forgets_lock(const struct cluster_snapshot *snapshot, const struct cluster_intent *intent)
-{
-    const struct cluster_member *primary = cluster_primary(snapshot);
-    if (!str_eq(intent->roles.current_primary, snapshot->last.roles.current_primary) || !primary)
-        return true;
-    bool is_long = waited_to_unlock_ms(snapshot) >= 2LL * CLUSTER_MOVE_LOCK_PATIENCE_MS;
-    return member_speaks(primary) && (!member_is_locked(primary) || (is_long && all_are_heard(snapshot)));
-}
-
-/* The next operator to lead does not give a session its minute anew. */
-static void note_lock(const struct cluster_snapshot *snapshot, struct cluster_intent *intent)
-{
-    int64_t *since_ms = &intent->roles.lock_awaited_ms;
-    if (intent->waits_to_unlock && (*since_ms == 0 || *since_ms > snapshot->now_ms))
-        *since_ms = snapshot->now_ms;
-    else if (!intent->waits_to_unlock && *since_ms > 0 && forgets_lock(snapshot, intent))
-        *since_ms = 0;
-}
-
 void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, struct cluster_intent *ret)
 {
     const struct cluster_status *last = &snapshot->last;
@@ -792,7 +742,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
         hibernation_intend(snapshot, ret);
         hear_all_before(snapshot, ret);
         note_heard_epoch(snapshot, ret);
-        note_lock(snapshot, ret);
+        table_lock_note(snapshot, ret);
         ret->changed = differs(snapshot, ret);
         return;
     }
@@ -814,7 +764,7 @@ void cluster_intend(const struct cluster_snapshot *snapshot, bool roll_waits, st
     hear_all_before(snapshot, ret);
     cluster_confirmed_weaken(snapshot, ret);
     note_heard_epoch(snapshot, ret);
-    note_lock(snapshot, ret);
+    table_lock_note(snapshot, ret);
     ret->restore_step = restore_next_step(snapshot, ret);
     ret->changed = differs(snapshot, ret);
 }
