@@ -126,12 +126,13 @@ static enum tail judge_tail(
     return judge_end(options, binary, primary_epoch, &mode);
 }
 
-/* What is not noted is not cut off. */
+/* What is not noted is not cut off. The server never gives the numbers of what is cut off to something else: whoever is
+ * opened although it lacks transactions (dataLoss: allow) may be this one, and another member may hold them. */
 static bool note_cut(const struct agent_paths *paths)
 {
     struct error err = ERROR_INIT;
 
-    if (start_mode_note_cut(paths, &err) == 0)
+    if (server_id_draw_anew(paths, &err) == 0 && start_mode_note_cut(paths, &err) == 0)
         return true;
     log_warn("that the end of the binary log is cut off cannot be noted: it is left as it is", LOG_ERR(&err));
     return false;

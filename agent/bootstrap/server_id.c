@@ -38,9 +38,9 @@ static uint32_t of_mycnf(const struct agent_paths *paths)
     return found && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-int server_id_draw(const struct agent_paths *paths, struct error *err)
+static int draw(const struct agent_paths *paths, const char *folder, struct error *err)
 {
-    _cleanup_(freep) char *path = xasprintf("%s/" FILE_NAME, paths->data_new_dir);
+    _cleanup_(freep) char *path = xasprintf("%s/" FILE_NAME, folder);
     struct server_id id = {.instead_of = of_mycnf(paths)};
 
     if (!id.instead_of)
@@ -51,6 +51,16 @@ int server_id_draw(const struct agent_paths *paths, struct error *err)
         id.drawn = (id.drawn & ~ORDINAL_BITS) | (id.instead_of & ORDINAL_BITS);
     }
     return json_note_write(path, fields, ARRAY_LEN(fields), &id, err);
+}
+
+int server_id_draw(const struct agent_paths *paths, struct error *err)
+{
+    return draw(paths, paths->data_new_dir, err);
+}
+
+int server_id_draw_anew(const struct agent_paths *paths, struct error *err)
+{
+    return draw(paths, paths->data_dir, err);
 }
 
 uint32_t server_id_decide(uint32_t of_mycnf, uint32_t instead_of, uint32_t drawn)

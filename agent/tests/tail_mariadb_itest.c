@@ -123,11 +123,15 @@ static void test_what_it_lacked_is_cut_off(void **state)
     pid_t writer = member_hold_lock(rig, 1, "INSERT INTO t.w VALUES (22)", 1);
     member_await(rig, 1, has_waiting_commit, "waiting");
     replication_rig_run(rig, 500);
+    _cleanup_(freep) char *has_another_id =
+        xasprintf("SELECT @@global.server_id <> %u", rig->members[1].status.server_id);
+    assert_true(member_says(rig, 1, has_another_id, "0"));
     kill_primary(rig, 1);
     member_release_lock(writer);
     _cleanup_(freep) char *floor = take_over(rig, 2);
     come_back(rig, 1, 2, floor);
     assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w", "21"));
+    assert_true(member_says(rig, 1, has_another_id, "1")); /* it never gives the number of (22) to something else */
     assert_true(agent_rig_file_says(rig->members[1].rig, "server.log", "cuts off what nobody has acknowledged"));
     assert_true(agent_rig_has(rig->members[1].rig, SET_ASIDE));
 }

@@ -131,6 +131,12 @@ void server_end(struct sim *sim, int member)
     sim_tell(sim, "%s: its server is stopped", sim_member_name(member));
 }
 
+static void make_source(struct sim *sim, int member)
+{
+    if (sim->txns.sources < TXN_SOURCES_MAX)
+        sim->members[member].disk.own_source = sim->txns.sources++;
+}
+
 /* kept: how many transactions from the beginning on are not cut off, or are taken back. */
 static void begin_recovery(struct sim *sim, int member, bool truncate, int kept)
 {
@@ -141,6 +147,7 @@ static void begin_recovery(struct sim *sim, int member, bool truncate, int kept)
         at->disk.mark = AGENT_MARK_RESEED;
     if (truncate) {
         at->disk.cut = true;
+        make_source(sim, member); /* server_id_draw_anew */
         kept = MAX_OF(kept, at->disk.log.durable);
         check_cut(sim, member, kept);
     }
@@ -723,12 +730,6 @@ void disk_clear(struct sim *sim, int member)
     disk->semi_primary = disk->opened_epoch = disk->noted_since = 0;
     txn_log_clear(&disk->log);
     txn_queue_clear(&disk->relay);
-}
-
-static void make_source(struct sim *sim, int member)
-{
-    if (sim->txns.sources < TXN_SOURCES_MAX)
-        sim->members[member].disk.own_source = sim->txns.sources++;
 }
 
 uint32_t server_acknowledgers(const struct sim *sim, int member)

@@ -88,6 +88,11 @@ static void test_it_comes_with_the_copy(void **unused)
     assert_int_not_equal(drawn, 1602);
     assert_int_equal(drawn & 15, 2);
     assert_int_equal(option(&volume), drawn);
+    /* what was cut off leaves data with an id of its own */
+    assert_int_equal(server_id_draw_anew(&volume.paths, &err), 0);
+    assert_int_not_equal(option(&volume), 0);
+    assert_int_not_equal(option(&volume), drawn);
+    assert_int_equal(option(&volume) & 15, 2);
     say(volume.mycnf, "[mysqld]\nserver_id = 3202\n");
     assert_int_equal(option(&volume), 0);
 
