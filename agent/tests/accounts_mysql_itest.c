@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "agent/mysql/accounts.h"
+#include "agent/readiness.h"
 #include "agent/tests/agent_rig.h"
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
@@ -17,6 +18,7 @@
 
 #define LONG_MS 60000
 #define STATUS_LOOKS_MS 12000 /* longer than STATUS_INTERVAL_MS */
+#define WORD_MS 3000
 #define CLIENTS \
     "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Rpl_semi_sync_source_clients'"
 
@@ -75,6 +77,7 @@ static void test_what_another_hand_changed_is_set_right(void **state)
     assert_true(
         member_owner_sql(rig, 0, "SET sql_log_bin = 0; ALTER USER 'monitor'@'%' IDENTIFIED BY 'another-hand'", NULL));
     assert_true(is_set_right(rig));
+    replication_rig_run(rig, WORD_MS); /* what is not logged comes first: the pass is in its midst */
     await_accounts(rig);
 }
 
@@ -148,6 +151,47 @@ static void test_without_replicas_no_account_is_changed(void **state)
         assert_true(agent_rig_sql(rig->members[i].rig, "monitor", "changed", "SELECT 1", NULL));
 }
 
+static bool hangs(const struct member *member)
+{
+    return member->status.phase == AGENT_PHASE_HUNG;
+}
+
+static void end_by_the_hook(struct replication_rig *rig, struct agent_rig *pod)
+{
+    int code = 0;
+
+    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}"); /* others could take over */
+    struct agent_process hook = agent_rig_start(pod, "pre-stop");
+    for (int tries = 0; tries < 1200 && !agent_rig_ended(&pod->server, &code); tries++)
+        replication_rig_run(rig, 50);
+    assert_int_equal(pod->server.inner, 0);
+    for (int tries = 0; tries < 200 && !agent_rig_ended(&hook, &code); tries++)
+        replication_rig_run(rig, 50);
+}
+
+/* Nobody asks a client. The server is not live then, and as the kubelet ends it, it lets nobody go who waits. */
+static void test_a_client_that_shuts_everybody_out(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_rig *pod = rig->members[0].rig;
+
+    for (unsigned i = 1; i < MEMBERS; i++)
+        agent_rig_kill(&rig->members[i].rig->server);
+    assert_true(member_says(rig, 0, CLIENTS, "0"));
+    pid_t client = member_hold_lock(rig, 0, "CREATE USER shuts_out@localhost", 1);
+    for (unsigned i = 1; i < MEMBERS; i++)
+        replication_rig_start(rig, i, "server");
+    member_await(rig, 0, hangs, "not answering");
+    assert_true(agent_rig_await(pod, "/live", 503, 2 * LIVE_HUNG_MS));
+    end_by_the_hook(rig, pod);
+    member_release_lock(client);
+    replication_rig_start(rig, 0, "server");
+    for (unsigned i = 0; i < MEMBERS; i++)
+        member_await(rig, i, member_runs, "up again");
+    replication_rig_form(rig);
+    await_accounts(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_what_another_primary_made_is_not_made_again),
         cmocka_unit_test(test_what_another_hand_changed_is_set_right),
         cmocka_unit_test(test_without_replicas_no_account_is_changed),
+        cmocka_unit_test(test_a_client_that_shuts_everybody_out),
     };
     _cleanup_(freep) char *root = agent_rig_possible() ? agent_rig_mysql_root() : NULL;
 
