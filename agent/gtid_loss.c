@@ -59,8 +59,8 @@ static void drop_had(struct gtid_loss *loss)
 static void drop_base(struct gtid_loss *loss)
 {
     position_pool_unref(steal_ptr(loss->of_base));
-    position_pool_unref(steal_ptr(loss->of_received));
-    loss->base = loss->received = NULL;
+    position_pool_unref(steal_ptr(loss->of_here));
+    loss->base = loss->here = NULL;
 }
 
 /* MariaDB: the position of a domain has gone back, or there is none of any domain. One that is gone alone was deleted by
@@ -141,21 +141,27 @@ static void drop_what_does_not_count(
         drop_had(loss);
 }
 
+/* What comes in the order of the source's log. A set that was emptied may still be whole in the relay logs. */
+static const char *in_order(const struct replication_facts *facts)
+{
+    return facts->applies_in_order ? facts->gtid_executed : facts->gtid_received;
+}
+
 static void take_base(struct gtid_loss *loss, const struct replication_facts *facts, const char *theirs,
     struct position_pool *positions, int64_t now_ms)
 {
     drop_base(loss);
     loss->of_base = position_pool_ref(positions);
     loss->base = theirs;
-    loss->of_received = position_pool_ref(facts->positions);
-    loss->received = facts->gtid_received;
+    loss->of_here = position_pool_ref(facts->positions);
+    loss->here = in_order(facts);
     loss->base_ms = now_ms;
 }
 
 /* Something has come that the source had not when its set was read, and has now: what was written here is no news. */
-static bool has_news(const struct gtid_loss *loss, const char *received, const char *theirs)
+static bool has_news(const struct gtid_loss *loss, const char *here, const char *theirs)
 {
-    _cleanup_(gtid_set_freep) struct gtid_set *more = beyond(GTID_MYSQL, received, loss->received);
+    _cleanup_(gtid_set_freep) struct gtid_set *more = beyond(GTID_MYSQL, here, loss->here);
     _cleanup_(gtid_set_freep) struct gtid_set *sent = beyond(GTID_MYSQL, theirs, loss->base);
 
     if (!more || !sent)
@@ -173,7 +179,7 @@ void gtid_loss_heard(struct gtid_loss *loss, enum agent_flavour flavour, const s
     }
     drop_what_does_not_count(loss, kind_of(flavour), facts->gtid_executed, theirs);
     note_since(loss, now_ms);
-    if (!connected || flavour == AGENT_FLAVOUR_MARIADB || !can_be_compared(facts->gtid_received)) {
+    if (!connected || flavour == AGENT_FLAVOUR_MARIADB || !position_is_whole(in_order(facts))) {
         drop_base(loss);
         return;
     }
@@ -181,9 +187,9 @@ void gtid_loss_heard(struct gtid_loss *loss, enum agent_flavour flavour, const s
         take_base(loss, facts, theirs, positions, now_ms);
         return;
     }
-    if (now_ms - loss->base_ms < GTID_LOSS_JUDGE_MS || !has_news(loss, facts->gtid_received, theirs))
+    if (now_ms - loss->base_ms < GTID_LOSS_JUDGE_MS || !has_news(loss, in_order(facts), theirs))
         return;
-    _cleanup_(gtid_set_freep) struct gtid_set *lacking = beyond(GTID_MYSQL, loss->base, facts->gtid_received);
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = beyond(GTID_MYSQL, loss->base, in_order(facts));
     loss->found = lacking && !gtid_set_is_empty(lacking) ? loss->found + 1 : 0;
     if (loss->found == 0)
         loss->unsent[0] = '\0';

@@ -8,10 +8,11 @@
  *
  *   - between two looks at a server that ran all the time its set has lost something. So it is with a primary, too. What
  *     the source has not counts for nothing: somebody may have taken an errant transaction out of the set by hand;
- *   - MySQL, also after the agent was restarted: a source sends its binary log in order. A replica that has received
- *     something new since the source's set was read, over a connection that has stood all the time, has been sent all
- *     of that set. What it lacks of it then will never come. Twice in a row, so that nothing is concluded from a
- *     connection that broke between two looks.
+ *   - MySQL, also after the agent was restarted: a source sends its binary log in order, and so it is executed, unless
+ *     replica_preserve_commit_order is off. A replica that has executed (or received, then) something new since the
+ *     source's set was read, over a connection that has stood all the time, has been sent all of that set. What it lacks
+ *     of it then will never come. Twice in a row, so that nothing is concluded from a connection that broke between two
+ *     looks.
  *
  * MariaDB's positions name the last transaction of a domain, so nothing can be lacking before it; a replica keeps its
  * position over RESET MASTER.
@@ -34,12 +35,12 @@ struct gtid_loss {
      * nothing. So it stays until the server ends. */
     bool again;
     char unsent[256]; /* lacking although the source has sent it, or never will; "" nothing */
-    /* The source's set, and what was received here, at base_ms; NULL: not yet in this connection. */
-    const char *base, *received;
+    /* The source's set, and what was executed or received here, at base_ms; NULL: not yet in this connection. */
+    const char *base, *here;
     int64_t base_ms;
     unsigned found; /* comparisons in a row that found something lacking */
     /* They hold these; NULL: somebody else does. */
-    struct position_pool *of_had, *of_base, *of_received;
+    struct position_pool *of_had, *of_base, *of_here;
 };
 
 /* Two looks at the same run of the server, one after the other. */

@@ -149,6 +149,24 @@ static void test_what_a_source_has_sent_and_is_lacking(void **unused)
     assert_int_equal(loss.since_ms, 0);
 }
 
+/* The relay logs reach back to before the set was emptied. */
+static void test_what_was_received_may_be_whole(void **unused)
+{
+    for (int in_order = 0; in_order < 2; in_order++) {
+        struct gtid_loss loss = {0};
+        static const char *const executed[] = {A ":51-60", A ":51-70", A ":51-80"};
+        static const char *const received[] = {A ":1-60", A ":1-70", A ":1-80"};
+        for (int i = 0; i < 3; i++) {
+            struct replication_facts here = facts(executed[i]);
+            here.gtid_received = received[i];
+            here.applies_in_order = in_order;
+            gtid_loss_heard(&loss, MYSQL, &here, true, received[i], NULL, NOW + i * GTID_LOSS_JUDGE_MS);
+        }
+        expect_text(&loss, MYSQL, A ":51-80", in_order ? A ":1-50" : "");
+    }
+    UNUSED(unused);
+}
+
 /* It is far behind, or was cut off meanwhile, or has something of its own. */
 static void test_who_lags_lacks_nothing_before(void **unused)
 {
@@ -192,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_what_is_executed_again_heals_nothing),
         cmocka_unit_test(test_what_the_source_has_not_need_not_be_there),
         cmocka_unit_test(test_what_a_source_has_sent_and_is_lacking),
+        cmocka_unit_test(test_what_was_received_may_be_whole),
         cmocka_unit_test(test_who_lags_lacks_nothing_before),
         cmocka_unit_test(test_positions_of_mariadb_have_no_gaps),
     };
