@@ -33,6 +33,15 @@ int64_t cluster_newest_epoch(const struct cluster_snapshot *snapshot)
     return MAX_OF(snapshot->last.roles.epoch, cluster_newest_heard_epoch(snapshot));
 }
 
+/* It receives nothing: a failover held it. Its server names the source that it had before, also after it was ordered to
+ * follow another one, until it has applied all that it had received. A volume of another life that has had no order yet
+ * is no sign of a failover, unless the status had a later epoch before. */
+static bool was_held(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    bool is_ordered = member->agent->role == AGENT_ROLE_REPLICA || snapshot->seen_epoch > snapshot->last.roles.epoch;
+    return is_ordered && member->agent->replication.receiver == AGENT_THREAD_OFF;
+}
+
 /* All who know a later epoch than this one receive from it, and hold no heartbeat of a later reign; and one of them
  * knows the newest. */
 static bool is_followed_still(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -45,7 +54,7 @@ static bool is_followed_still(const struct cluster_snapshot *snapshot, const str
         if (!member_speaks(other) || other->agent->epoch <= member->agent->epoch)
             continue;
         if (!str_eq(other->agent->replication.source_host, host) ||
-            other->agent->replication.applied_epoch > member->agent->epoch)
+            other->agent->replication.applied_epoch > member->agent->epoch || was_held(snapshot, other))
             return false;
         knows_newest |= (int64_t)other->agent->epoch == cluster_newest_epoch(snapshot);
     }
