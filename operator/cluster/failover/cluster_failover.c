@@ -3,6 +3,7 @@
 
 #include "operator/cluster/failover/cluster_failover.h"
 
+#include "common/alloc.h"
 #include "common/gtid.h"
 #include "common/json_fields.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
@@ -536,6 +537,21 @@ static int64_t chosen_for_ms(const struct cluster_snapshot *snapshot)
     return chosen_ms > 0 ? MAX_OF(0, snapshot->now_ms - chosen_ms) : 0;
 }
 
+/* What is waited for once somebody is chosen. The one that was lost may be chosen itself, and so may one that was chosen
+ * before. */
+static void say_opening(const struct cluster_snapshot *snapshot, struct cluster_intent *intent, const char *why)
+{
+    char origin[DERIVED_NAME_SIZE];
+    const struct cluster_transition *transition = &snapshot->last.roles.transition;
+    const char *to = transition->to;
+    cluster_transition_origin(transition, origin);
+    const char *from = str_eq(transition->from, to) ? origin : transition->from;
+    _cleanup_(freep) char *what =
+        str_eq(origin, to) ? xasprintf("open %s again", to) : xasprintf("fail over from %s to %s", from, to);
+    cluster_intent_say(intent, "%s; waits until %s has applied everything%s%s", what, to,
+        transition->salvage ? ", what was salvaged included" : "", why);
+}
+
 /* It runs and met no error, but a full disk, perhaps, or a lock: somebody else has all that it must apply. */
 static bool must_move_on(
     const struct cluster_snapshot *snapshot, const struct cluster_member *to, struct cluster_intent *intent)
@@ -551,11 +567,10 @@ static bool must_move_on(
         why.evidence, sizeof(why.evidence), "%s has not opened within %lld s", to->name, (long long)(waited_ms / 1000));
     if (other)
         begin_again(snapshot, &why, intent);
-    else
-        cluster_intent_say(intent,
-            "fail over from %s to %s; waits until %s has applied everything%s: %s, and nobody else could be opened instead",
-            transition->from, to->name, to->name, transition->salvage ? ", what was salvaged included" : "",
-            why.evidence);
+    else {
+        _cleanup_(freep) char *text = xasprintf(": %s, and nobody else could be opened instead", why.evidence);
+        say_opening(snapshot, intent, text);
+    }
     return other;
 }
 
@@ -572,8 +587,7 @@ void failover_continue(const struct cluster_snapshot *snapshot, struct cluster_i
         begin_again(snapshot, &failure, intent);
     else if (!must_choose_again(snapshot, intent) && !must_move_on(snapshot, to, intent)) {
         look_again_in(intent, failure.again_ms > 0 ? failure.again_ms : 1000);
-        cluster_intent_say(intent, "fail over from %s to %s; waits until %s has applied everything%s", transition->from,
-            transition->to, transition->to, transition->salvage ? ", what was salvaged included" : "");
+        say_opening(snapshot, intent, "");
     }
 }
 
