@@ -140,9 +140,11 @@ static void decide_refused(const struct cluster_snapshot *snapshot, struct clust
         return;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (member_refuses_mycnf(member) && !member->pod->object.deleting)
-            plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
-                "start with the new my.cnf: the server refuses the one before");
+        if (!member_refuses_mycnf(member) || member->pod->object.deleting)
+            continue;
+        _cleanup_(freep) char *why =
+            xasprintf("start %s with the new my.cnf: the server refuses the one before", member->name);
+        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why);
     }
 }
 
@@ -262,16 +264,16 @@ static void decide_mounts(const struct cluster_snapshot *snapshot, struct cluste
 static const char *why_reseed(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (in_place_is_stale(snapshot, member))
-        return "seed it again: what it holds is of the time before the restore in place";
+        return "what it holds is of the time before the restore in place";
     if (!str_empty(member->agent->errant))
-        return "seed it again: what it holds beyond the primary is set aside on its volume";
+        return "what it holds beyond the primary is set aside on its volume";
     if (member->agent->gtids_lost_ms > 0)
-        return "seed it again: its set of executed transactions lacks some that it has executed";
+        return "its set of executed transactions lacks some that it has executed";
     if (member->agent->replication.applier_errno)
-        return "seed it again: what the primary sends cannot be applied to its data";
+        return "what the primary sends cannot be applied to its data";
     if (!member_runs(member))
-        return "seed it again: its data is marked as no longer usable, and its server does not run";
-    return "seed it again: the primary no longer has the binary logs that it needs";
+        return "its data is marked as no longer usable, and its server does not run";
+    return "the primary no longer has the binary logs that it needs";
 }
 
 const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *snapshot)
@@ -294,18 +296,21 @@ const struct cluster_member *cluster_next_reseed(const struct cluster_snapshot *
 static void decide_reseed(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct cluster_member *member = cluster_next_reseed(snapshot);
-    if (member)
-        plan_add_delete(
-            decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why_reseed(snapshot, member));
+    if (!member)
+        return;
+    _cleanup_(freep) char *why = xasprintf("seed %s again: %s", member->name, why_reseed(snapshot, member));
+    plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why);
 }
 
 /* Its next `init` restores, or takes what was restored. */
 static void decide_in_place(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct cluster_member *member = in_place_leaver(snapshot);
-    if (member)
-        plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid,
-            "the cluster is restored in place: its server makes room");
+    if (!member)
+        return;
+    _cleanup_(freep) char *why =
+        xasprintf("the cluster is restored in place: the server of %s makes room", member->name);
+    plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why);
 }
 
 static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
