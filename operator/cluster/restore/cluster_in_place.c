@@ -589,3 +589,22 @@ void in_place_report(const struct cluster_snapshot *snapshot, struct cluster_sta
         report_resolving(snapshot, &status->in_place);
     report_condition(snapshot, status);
 }
+
+bool in_place_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct cluster_in_place *last = last_of(snapshot);
+    const struct in_place_wish *wish = &snapshot->in_place_wish;
+    if (!cluster_in_place_is_over(last) || str_empty(wish->text))
+        return false;
+    if (!str_empty(wish->problem))
+        snprintf(out, size, "correct annotation " ANNOTATION_RESTORE_IN_PLACE ", or take it away: %s", wish->problem);
+    else if (last->phase == IN_PLACE_PHASE_FAILED && str_eq(wish->text, last->wish))
+        snprintf(out, size,
+            "take annotation " ANNOTATION_RESTORE_IN_PLACE
+            " away; set it again once nothing speaks against the restore any more: %s: %s",
+            str_empty(last->reason) ? in_place_phase_names[last->phase] : last->reason,
+            str_empty(last->message) ? phase_message(last) : last->message);
+    else
+        return false;
+    return true;
+}

@@ -51,5 +51,7 @@ const struct cluster_member *in_place_leaver(const struct cluster_snapshot *snap
 
 /* For status.restoreInPlace, the condition RestoredInPlace and nextAction. */
 void in_place_report(const struct cluster_snapshot *snapshot, struct cluster_status *status);
+/* The next action where the wish cannot be read, or has failed and still stands. False: neither. */
+bool in_place_remedy(const struct cluster_snapshot *snapshot, char *out, size_t size);
 
 #endif

@@ -7,6 +7,7 @@
 #include "operator/api/archive_status.h"
 #include "operator/api/pod_answer.h"
 #include "operator/cluster/desired/cluster_volumes.h"
+#include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
@@ -142,6 +143,7 @@ void cluster_next_action(struct report *report)
     const struct agent_problem *problem = NULL;
     const struct cluster_member *ailing = report_find_ailing(report, &problem);
     char message[REPORT_MESSAGE_SIZE], archive[sizeof(status->next_action)], remedy[256];
+    char again[sizeof(status->next_action)];
     if (say_what_is_to_do(report))
         return;
     if (says_more(report, unready))
@@ -162,6 +164,9 @@ void cluster_next_action(struct report *report)
             *message ? ": " : "", message);
     } else if (ailing && !unready && !report->snapshot->cluster.paused)
         report_put_text(status->next_action, sizeof(status->next_action), "%s: %s", ailing->name, problem->message);
+    else if (!unready && !report->snapshot->cluster.paused && !report->snapshot->final.deleting &&
+        in_place_remedy(report->snapshot, again, sizeof(again)))
+        report_put_text(status->next_action, sizeof(status->next_action), "%s", again);
     else if (!unready && !report->snapshot->cluster.paused && say_how_to_archive(report, archive, sizeof(archive)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", archive);
     else if (!unready && !report->snapshot->cluster.paused &&

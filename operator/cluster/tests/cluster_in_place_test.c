@@ -607,11 +607,35 @@ static void test_numbers(void **state)
     }
 }
 
+/* What somebody has to do about a wish that came to nothing. */
+static void test_remedy(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *wish, *before, *says; /* NULL: nothing */
+    } cases[] = {
+        {"nightly", OVER("Failed"), "take annotation kubemysql.dev/restore-in-place away; set it again once"},
+        {"other", OVER("Failed"), NULL}, /* is about to begin */
+        {"", OVER("Failed"), NULL},
+        {"nightly", OVER("Completed"), NULL},
+        {"nightly", RESTORING, NULL},
+        {"Nightly", NULL, "correct annotation kubemysql.dev/restore-in-place, or take it away: "},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[512] = "";
+        struct golden *golden = make(cases[i].wish, cases[i].before, "{}");
+        bool says = in_place_remedy(&golden->snapshot, text, sizeof(text));
+        if (says != (cases[i].says != NULL) || (says && !strstr(text, cases[i].says)))
+            fail_msg("case %zu: %s", i, text);
+        golden_free(golden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_not_over_a_gap),
         cmocka_unit_test(test_target_is_there), cmocka_unit_test(test_gtid_is_there),
         cmocka_unit_test(test_store_comes_first), cmocka_unit_test(test_who_leaves), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_who_is_stale)};
+        cmocka_unit_test(test_who_is_stale), cmocka_unit_test(test_remedy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
