@@ -246,7 +246,7 @@ static const struct cluster_member *find_leaving(const struct report *report)
 static const struct cluster_member *find_starting(const struct report *report)
 {
     const struct cluster_member *worst = cluster_worst_member(report->snapshot, report->wanted);
-    bool none_is_made = cluster_has_refused_member(report->snapshot);
+    bool none_is_made = cluster_refused_member(report->snapshot) != NULL;
     if (worst && !member_is_stuck(worst))
         return worst;
     for (int i = 0; i < report->snapshot->member_count; i++) {
@@ -263,7 +263,7 @@ static void set_progressing(struct report *report)
     const struct cluster_snapshot *snapshot = report->snapshot;
     const struct cluster_decision *decision = report->decision;
     const struct cluster_member *starting = find_starting(report);
-    const struct cluster_member *leaving = find_leaving(report);
+    const struct cluster_member *leaving = find_leaving(report), *unmade = cluster_refused_member(snapshot);
     bool refused = report_growth_is_refused(report);
     char text[256] = "";
     if (snapshot->cluster.paused)
@@ -289,6 +289,9 @@ static void set_progressing(struct report *report)
         set(report, CONDITION_PROGRESSING, true, "ScalingIn", "%s is leaving", leaving->name);
     else if (!refused && cluster_volumes_growing(snapshot, text, sizeof(text)))
         set(report, CONDITION_PROGRESSING, true, "GrowingVolumes", "%s", text);
+    else if (unmade)
+        set(report, CONDITION_PROGRESSING, false, reason_name(REASON_POD_REFUSED), "%s is not made; Healthy says why",
+            unmade->name);
     else
         set(report, CONDITION_PROGRESSING, false, reason_name(REASON_SETTLED), "nothing is being changed");
 }

@@ -5,6 +5,7 @@
 
 #include "operator/api/condition_reason.h"
 #include "operator/api/ready_conditions.h"
+#include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_report_accounts.h"
@@ -174,8 +175,8 @@ static struct ready_reason ready(const struct view *view)
 
 #define MAY_GO_ON "it may go on by itself"
 
-/* Nothing is in progress, the cluster is not Ready, and that does not end before somebody changes something. Where it
- * may end by itself (a quota that others use up, a node that has no room now) it is Reconciling. */
+/* Nothing is in progress, the cluster is not Ready or lacks a member, and that does not end before somebody changes
+ * something. Where it may end by itself (a quota that others use up, a node that has no room now) it is Reconciling. */
 static struct ready_reason held_up(const struct view *view)
 {
     const struct ready_reason none = {false, "NotStalled", MAY_GO_ON};
@@ -195,9 +196,21 @@ static struct ready_reason held_up(const struct view *view)
     return none;
 }
 
+static const char *not_stalled(const struct view *view, bool is_ready)
+{
+    char remedy[512];
+    const struct kube_condition *healthy = kube_conditions_find(view->conditions, CONDITION_HEALTHY);
+    if (!is_ready || cluster_refused_member(view->snapshot))
+        return MAY_GO_ON;
+    if (in_place_remedy(view->snapshot, remedy, sizeof(remedy)))
+        return "the primary takes writes; RestoredInPlace says what is wrong";
+    return healthy && healthy->status == KUBE_CONDITION_FALSE ? "the primary takes writes; Healthy says what is wrong"
+                                                              : "nothing has to be changed by hand";
+}
+
 static struct ready_reason stalled(const struct view *view, bool is_ready)
 {
-    const struct ready_reason none = {false, "NotStalled", is_ready ? "nothing has to be changed by hand" : MAY_GO_ON};
+    const struct ready_reason none = {false, "NotStalled", not_stalled(view, is_ready)};
     struct ready_reason accepted =
         ready_reason_of(view->conditions, CONDITION_ACCEPTED, (struct ready_reason){.holds = true});
     const struct kube_condition *progress = kube_conditions_find(view->conditions, CONDITION_PROGRESSING);
@@ -212,10 +225,14 @@ static struct ready_reason stalled(const struct view *view, bool is_ready)
         return (struct ready_reason){true, progress->reason, progress->message};
     if (conflict.holds)
         return conflict;
-    return is_ready ? none : held_up(view);
+    if (is_ready && !cluster_refused_member(view->snapshot))
+        return none;
+    struct ready_reason held = held_up(view);
+    return held.holds ? held : none;
 }
 
-/* What is not Ready and not Stalled comes by itself, even if nothing of it is the operator's doing. */
+/* What is not Ready and not Stalled comes by itself, even if nothing of it is the operator's doing. So does a member
+ * that is not made: its StatefulSet's controller goes on trying. */
 static struct ready_reason reconciling(const struct view *view, const struct ready_reason *ready)
 {
     struct ready_reason accepted =
@@ -226,6 +243,8 @@ static struct ready_reason reconciling(const struct view *view, const struct rea
         view->conditions, CONDITION_PROGRESSING, (struct ready_reason){false, reason_name(REASON_SETTLED), ""});
     if (!progress.holds && !ready->holds && !view->snapshot->cluster.paused)
         return (struct ready_reason){true, ready->reason, ready->message};
+    if (reason_of(kube_conditions_find(view->conditions, CONDITION_PROGRESSING)) == REASON_POD_REFUSED)
+        return (struct ready_reason){true, progress.reason, progress.message};
     return progress;
 }
 

@@ -99,13 +99,13 @@ bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct
         member->pod->most_ends >= ROLL_ENDS_MAX;
 }
 
-bool cluster_has_refused_member(const struct cluster_snapshot *snapshot)
+const struct cluster_member *cluster_refused_member(const struct cluster_snapshot *snapshot)
 {
     for (int i = 0; i < snapshot->member_count; i++) {
         if (member_is_wanted(snapshot, &snapshot->members[i]) && is_refused(&snapshot->members[i]))
-            return true;
+            return &snapshot->members[i];
     }
-    return false;
+    return NULL;
 }
 
 const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted)

@@ -36,8 +36,9 @@ bool member_is_stuck(const struct cluster_member *member);
  * memory that it needs, several times in a row. One that has run before is started anew with what it has, and may come
  * up. */
 bool member_needs_somebody(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* The API server is asked about one missing pod at a time: the others that are missing wait, too. */
-bool cluster_has_refused_member(const struct cluster_snapshot *snapshot);
+/* A wanted member whose pod or claim the API server does not take; NULL: there is none. It is asked about one missing
+ * pod at a time: the others that are missing wait, too. */
+const struct cluster_member *cluster_refused_member(const struct cluster_snapshot *snapshot);
 /* The worst of the members below `wanted` that are not ready; NULL: all are. */
 const struct cluster_member *cluster_worst_member(const struct cluster_snapshot *snapshot, int wanted);
 /* What a person has to do about it, with field and value. False: nothing but wait. */

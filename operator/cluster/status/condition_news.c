@@ -72,7 +72,8 @@ static bool is_small_talk(const struct kube_condition *condition)
     }
     enum condition_reason reason = reason_of(condition);
     return str_eq(condition->type, CONDITION_PROGRESSING) &&
-        (reason == REASON_APPLYING || reason == REASON_STARTING || reason == REASON_SETTLED);
+        (reason == REASON_APPLYING || reason == REASON_STARTING || reason == REASON_SETTLED ||
+            reason == REASON_POD_REFUSED); /* Healthy says it */
 }
 
 /* ---- members that come and go ---- */
