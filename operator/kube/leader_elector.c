@@ -35,7 +35,10 @@ struct leader_elector {
     struct loop *loop;
     struct kube_client *client;
     struct kube_resource resource;
-    struct leader_elector_options options; /* strings are ours */
+    struct leader_elector_options options;                         /* strings are ours */
+    int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms; /* stretched */
+    bool unanswered;  /* a request was given up since the last write that went through */
+    int64_t quick_ms; /* since when the API server answers quickly; 0: it does not */
     char *field_selector;
     enum state state;
     struct view view;
@@ -57,6 +60,48 @@ struct leader_elector {
 
 static void elector_step(struct leader_elector *elector);
 static void elector_read(struct leader_elector *elector);
+
+/* ---- how long ------------------------------------------------------------------------------------------------- */
+
+static void take_durations(struct leader_elector *elector)
+{
+    const struct leader_elector_options *options = &elector->options;
+    elector->lease_duration_ms = options->lease_duration_ms * options->stretch;
+    elector->renew_deadline_ms = options->renew_deadline_ms * options->stretch;
+    elector->retry_period_ms = options->retry_period_ms * options->stretch;
+}
+
+static void elector_stretch(struct leader_elector *elector, unsigned stretch)
+{
+    if (stretch < 1 || stretch > LEADER_STRETCH_MAX)
+        return;
+    bool longer = stretch > elector->options.stretch;
+    elector->options.stretch = stretch;
+    take_durations(elector);
+    if (longer)
+        log_warn("the API server answers too slowly for the lease: it is asked for longer from now on",
+            LOG_STR("lease", elector->options.name), LOG_INT("leaseMs", elector->lease_duration_ms),
+            LOG_STR("remedy", "raise --lease-duration, --renew-deadline and --retry-period if it stays so"));
+    else
+        log_info("the API server answers quickly again: the lease is asked for shorter from now on",
+            LOG_STR("lease", elector->options.name), LOG_INT("leaseMs", elector->lease_duration_ms));
+    if (elector->options.stretched)
+        elector->options.stretched(elector->options.arg, stretch);
+}
+
+/* A renewal has gone through. */
+static void elector_relax(struct leader_elector *elector, int64_t now_ms)
+{
+    elector->unanswered = false;
+    if (now_ms - elector->request_started_ms >= elector->options.renew_deadline_ms / 4)
+        elector->quick_ms = 0;
+    else if (elector->quick_ms == 0)
+        elector->quick_ms = now_ms;
+    if (elector->options.stretch == 1 || elector->quick_ms == 0 || now_ms - elector->quick_ms < LEADER_RELAX_MS)
+        return;
+    elector->quick_ms = now_ms;
+    elector_stretch(elector, elector->options.stretch / 2);
+}
 
 /* ---- the view ------------------------------------------------------------------------------------------------- */
 
@@ -105,7 +150,7 @@ static bool view_is_ours(const struct leader_elector *elector)
 /* When somebody else's lease is up by our clock: by the longer of what we were told and what the holder promised. */
 static int64_t view_expires_ms(const struct leader_elector *elector)
 {
-    return elector->view.changed_ms + MAX_OF(elector->options.lease_duration_ms, elector->view.promise_ms);
+    return elector->view.changed_ms + MAX_OF(elector->lease_duration_ms, elector->view.promise_ms);
 }
 
 static bool view_is_free(const struct leader_elector *elector)
@@ -137,6 +182,8 @@ static void elector_lost(struct leader_elector *elector, const char *why)
         LOG_STR("holder", elector->view.holder));
     elector_stop_all(elector);
     elector->state = STATE_ENDED;
+    if (elector->unanswered)
+        elector_stretch(elector, 2 * elector->options.stretch);
     elector->options.stopped_leading(elector->options.arg);
 }
 
@@ -172,7 +219,7 @@ static void on_deadline(void *arg)
 /* Later again. A leader hurries: its deadline is running. */
 static void elector_retry(struct leader_elector *elector)
 {
-    int64_t period_ms = elector->options.retry_period_ms;
+    int64_t period_ms = elector->retry_period_ms;
     int64_t delay_ms = period_ms / 2;
     if (elector->state == STATE_RELEASING)
         delay_ms = RELEASE_RETRY_MS;
@@ -186,6 +233,7 @@ static void on_request_slow(void *arg)
 {
     struct leader_elector *elector = arg;
     log_warn("lease request gets no answer", LOG_STR("lease", elector->options.name));
+    elector->unanswered = true;
     elector_cancel_request(elector);
     elector_retry(elector);
 }
@@ -201,7 +249,7 @@ static void elector_started_request(struct leader_elector *elector, struct kube_
 {
     elector->request = request;
     loop_timer_cancel(&elector->step_timer);
-    loop_timer_arm(&elector->request_timer, elector->options.renew_deadline_ms / 2);
+    loop_timer_arm(&elector->request_timer, elector->renew_deadline_ms / 2);
 }
 
 static void elector_request_ended(struct leader_elector *elector)
@@ -213,6 +261,7 @@ static void elector_request_ended(struct leader_elector *elector)
 static void elector_request_failed(struct leader_elector *elector, const struct error *err)
 {
     log_warn("lease request failed", LOG_STR("lease", elector->options.name), LOG_ERR(err));
+    elector->unanswered |= err->kind == ERROR_TIMEOUT;
     if (err->kind == ERROR_TIMEOUT && elector->state == STATE_LEADER)
         loop_timer_arm(&elector->step_timer, 0); /* waited long enough */
     else
@@ -254,14 +303,14 @@ static void elector_guard(struct leader_elector *elector)
         elector->guard = lease_guard_new(options->expired);
     if (elector->guard)
         lease_guard_set(elector->guard,
-            elector->request_started_guard_ms + (options->renew_deadline_ms + options->lease_duration_ms) / 2);
+            elector->request_started_guard_ms + (elector->renew_deadline_ms + elector->lease_duration_ms) / 2);
 }
 
 /* The write went through: it counts from the moment we sent it, which is before anybody can have seen it. */
 static void elector_written(struct leader_elector *elector)
 {
     int64_t now_ms = clock_monotonic_ms();
-    int64_t deadline_ms = elector->request_started_ms + elector->options.renew_deadline_ms;
+    int64_t deadline_ms = elector->request_started_ms + elector->renew_deadline_ms;
     elector->conflicts = 0;
     if (elector->state == STATE_RELEASING) {
         elector_released(elector);
@@ -272,14 +321,16 @@ static void elector_written(struct leader_elector *elector)
         return;
     }
     if (now_ms >= deadline_ms) { /* won, but so slowly that it is worth nothing */
+        elector_stretch(elector, 2 * elector->options.stretch);
         elector_retry(elector);
         return;
     }
     elector->deadline_ms = deadline_ms;
     elector_guard(elector);
     loop_timer_arm(&elector->deadline_timer, deadline_ms - now_ms);
-    int64_t next_ms = elector->request_started_ms + elector->options.retry_period_ms;
+    int64_t next_ms = elector->request_started_ms + elector->retry_period_ms;
     loop_timer_arm(&elector->step_timer, MAX_OF(next_ms - now_ms, 0));
+    elector_relax(elector, now_ms); /* from the next renewal on */
     if (elector->state == STATE_STANDBY)
         elector_won(elector);
 }
@@ -315,7 +366,7 @@ static void elector_write(struct leader_elector *elector)
         .name = elector->options.name,
         .resource_version = view->exists ? view->resource_version : NULL,
         .holder = release ? "" : elector->options.identity,
-        .duration_ms = release ? 1000 : elector->options.lease_duration_ms,
+        .duration_ms = release ? 1000 : elector->lease_duration_ms,
         .transitions = view->exists ? view->transitions + acquire : 0,
         .now_us = clock_realtime_us(),
         .acquired = acquire,
@@ -336,7 +387,7 @@ static void elector_write(struct leader_elector *elector)
 
 static void elector_wait_for_expiry(struct leader_elector *elector)
 {
-    uint64_t spread_ms = (uint64_t)(elector->options.retry_period_ms * JITTER_PERCENT / 100) + 1;
+    uint64_t spread_ms = (uint64_t)(elector->retry_period_ms * JITTER_PERCENT / 100) + 1;
     int64_t jitter_ms = (int64_t)(random_next(&elector->random_state) % spread_ms);
     int64_t wait_ms = view_expires_ms(elector) - clock_monotonic_ms();
     loop_timer_arm(&elector->step_timer, MAX_OF(wait_ms, 0) + jitter_ms);
@@ -430,6 +481,8 @@ struct leader_elector *leader_elector_new(struct loop *loop, struct kube_client 
         elector->options.renew_deadline_ms = LEADER_RENEW_DEADLINE_MS;
     if (!options->retry_period_ms)
         elector->options.retry_period_ms = LEADER_RETRY_PERIOD_MS;
+    elector->options.stretch = MIN_OF(MAX_OF(options->stretch, 1U), LEADER_STRETCH_MAX);
+    take_durations(elector);
     elector->field_selector = xasprintf("metadata.name=%s", options->name);
     elector->random_state = random_seed();
     loop_timer_init(&elector->step_timer, loop, on_step_timer, elector);
@@ -463,7 +516,7 @@ void leader_elector_release(struct leader_elector *elector, void (*done)(void *a
         loop_timer_arm(&elector->deadline_timer, 0);
         return;
     }
-    loop_timer_arm(&elector->deadline_timer, elector->options.renew_deadline_ms);
+    loop_timer_arm(&elector->deadline_timer, elector->renew_deadline_ms);
     elector->fresh = !unsure;
     elector_step(elector);
 }

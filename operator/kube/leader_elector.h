@@ -18,6 +18,12 @@
  * seconds lie between the deadline and the first moment at which another one may lead. Renewing once a second costs the
  * API server one small write a second, whatever the number of databases, and every standby one event.
  *
+ * Where the API server takes longer than that to answer, replicas would lose the lease to each other all the time, and
+ * each begins anew: nothing would ever be finished. So whoever loses it while its requests were given up without an
+ * answer asks for twice the durations from then on, up to LEADER_STRETCH_MAX times; LEADER_RELAX_MS in which each
+ * renewal took less than a quarter of the plain renew deadline halve them. A failover that waits for the next leader
+ * takes longer meanwhile. Others go by what the holder promised, so replicas need not agree.
+ *
  * Writes are merge patches, so labels and fields of others stay. A request that takes longer than half the renew
  * deadline is given up and tried again. Give the elector a kube_client of its own: its renewals must not wait behind
  * the queue of the controllers.
@@ -36,6 +42,8 @@
 #define LEADER_LEASE_DURATION_MS 6000
 #define LEADER_RENEW_DEADLINE_MS 4000
 #define LEADER_RETRY_PERIOD_MS 1000
+#define LEADER_STRETCH_MAX 8U
+#define LEADER_RELAX_MS 600000
 
 struct leader_elector;
 
@@ -46,17 +54,19 @@ struct leader_elector_options {
     int64_t lease_duration_ms; /* 0: the defaults above */
     int64_t renew_deadline_ms;
     int64_t retry_period_ms;
+    unsigned stretch;      /* all three are multiplied by it: what `stretched` said last in this process; 0: 1 */
     bool guard;            /* see above; at most one such elector in a process */
     void (*expired)(void); /* of the guard (lease_guard.h); NULL: the process ends */
     void (*started_leading)(void *arg);
     void (*stopped_leading)(void *arg);                  /* after started only; on loss the process should end */
     void (*new_leader)(void *arg, const char *identity); /* may be NULL */
+    void (*stretched)(void *arg, unsigned stretch);      /* it is another one now; may be NULL */
     void *arg;
 };
 
 struct leader_elector *leader_elector_new(struct loop *loop, struct kube_client *client,
     const struct kube_resource *lease, const struct leader_elector_options *options);
-/* started_leading, stopped_leading and new_leader run from the loop. */
+/* started_leading, stopped_leading, new_leader and stretched run from the loop. */
 void leader_elector_start(struct leader_elector *elector);
 /* Gives the lease back if we hold it, then calls done from the loop, once; after at most a renew deadline. We do not
  * lead any more from the call on, and stopped_leading is not called. */

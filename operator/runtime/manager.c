@@ -83,6 +83,8 @@ struct manager {
     unsigned ticks;
     struct metric *lag_metric;
     struct metric *leader_metric;
+    struct metric *stretch_metric;
+    unsigned lease_stretch;
 };
 
 static const struct metric_desc desc_lag = {
@@ -95,6 +97,14 @@ static const struct metric_desc desc_leader = {
     .help = "1 while this process leads.",
     .type = METRIC_GAUGE,
 };
+static const struct metric_desc desc_stretch = {
+    .name = "kubemysql_lease_stretch",
+    .help =
+        "By how much the durations of the Lease are multiplied, as the API server was too slow for them: 1 as a rule.",
+    .type = METRIC_GAUGE,
+};
+/* Of the process, so that it outlasts begin_anew. */
+#define STRETCH_VARIABLE "KUBE_MYSQL_LEASE_STRETCH"
 
 static void manager_discover(void *arg);
 static void on_tick(void *arg);
@@ -122,8 +132,10 @@ static int manager_connect(struct manager *manager, const struct manager_options
     int64_t period_ms = options->retry_period_ms ? options->retry_period_ms : LEADER_RETRY_PERIOD_MS;
     lease_options.metrics = NULL;
     lease_options.qps = lease_options.burst = 0;
-    lease_options.timeout_ms =
-        MAX_OF((deadline_ms - period_ms) / 2, 1); /* a renewal without an answer leaves time for another */
+    const char *stretch = getenv(STRETCH_VARIABLE);
+    manager->lease_stretch = (unsigned)MIN_OF(MAX_OF(strtoul(str_or_empty(stretch), NULL, 10), 1UL), LEADER_STRETCH_MAX);
+    lease_options.timeout_ms = MAX_OF((deadline_ms - period_ms) * manager->lease_stretch / 2,
+        1); /* a renewal without an answer leaves time for another */
     client_options.may_write = may_write;
     client_options.may_write_arg = manager;
     manager->client = kube_client_new(manager->loop, manager->http, options->config, &client_options, err);
@@ -149,6 +161,7 @@ struct manager *manager_new(struct loop *loop, const struct manager_options *opt
     metrics_on_collect(manager->metrics, manager_collect, manager);
     manager->lag_metric = metric_of(metrics_declare(manager->metrics, &desc_lag));
     manager->leader_metric = metric_of(metrics_declare(manager->metrics, &desc_leader));
+    manager->stretch_metric = metric_of(metrics_declare(manager->metrics, &desc_stretch));
     manager->http = http_client_new(loop);
     manager->discovery_backoff.random_state = random_seed();
     loop_timer_init(&manager->discovery_timer, loop, manager_discover, manager);
@@ -334,6 +347,7 @@ static void manager_collect(void *arg)
     struct manager *manager = arg;
     metric_set(manager->lag_metric, (double)manager->worst_lag_ms / 1000);
     metric_set(manager->leader_metric, manager_leads(manager));
+    metric_set(manager->stretch_metric, manager->lease_stretch);
     manager->worst_lag_ms = 0;
 }
 
@@ -456,6 +470,16 @@ static void on_new_leader(void *arg, const char *identity)
     log_info("leader", LOG_STR("identity", identity));
 }
 
+/* One that leads again at once, without begin_anew, keeps the time-out of its requests: they are given up earlier. */
+static void on_stretched(void *arg, unsigned stretch)
+{
+    struct manager *manager = arg;
+    char text[16];
+    snprintf(text, sizeof(text), "%u", stretch);
+    setenv(STRETCH_VARIABLE, text, 1);
+    manager->lease_stretch = stretch;
+}
+
 static void manager_stand(struct manager *manager)
 {
     if (!manager->options.leader_namespace) {
@@ -469,6 +493,8 @@ static void manager_stand(struct manager *manager)
         .lease_duration_ms = manager->options.lease_duration_ms,
         .renew_deadline_ms = manager->options.renew_deadline_ms,
         .retry_period_ms = manager->options.retry_period_ms,
+        .stretch = manager->lease_stretch,
+        .stretched = on_stretched,
         .guard = true,
         .expired = manager->options.lease_expired,
         .started_leading = on_leading,

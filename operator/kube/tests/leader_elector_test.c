@@ -255,6 +255,7 @@ struct member {
     struct kube_client client;
     struct leader_elector *elector;
     int started, stopped, released;
+    unsigned stretch; /* as it was told last; 0: it was not */
     int64_t started_ms;
     char leader[32];
 };
@@ -286,6 +287,11 @@ static void on_released(void *arg)
     ((struct member *)arg)->released++;
 }
 
+static void on_stretched(void *arg, unsigned stretch)
+{
+    ((struct member *)arg)->stretch = stretch;
+}
+
 static struct member *member_start(size_t i)
 {
     char identity[16];
@@ -297,6 +303,8 @@ static struct member *member_start(size_t i)
         .lease_duration_ms = LEASE_MS,
         .renew_deadline_ms = RENEW_MS,
         .retry_period_ms = RETRY_MS,
+        .stretch = members[i].stretch,
+        .stretched = on_stretched,
         .started_leading = on_started,
         .stopped_leading = on_stopped,
         .new_leader = on_new_leader,
@@ -544,6 +552,7 @@ static void test_stops_before_others_may_start(void **state)
         a->client.fault_count = -1;
         run_until(&b->started, 1, 4 * LEASE_MS); /* on_started asserts that the other does not lead any more */
         assert_int_equal(a->stopped, 1);
+        assert_int_equal(a->stretch, faults[i] == FAULT_SILENT ? 2 : 0);
         assert_false(leader_elector_is_leader(a->elector));
         assert_string_equal(server_holder(), "m1");
         member_crash(a);
@@ -564,6 +573,44 @@ static void test_usurped_or_deleted_lease(void **state)
     run_until(&a->stopped, 1, 1000);
     assert_false(leader_elector_is_leader(a->elector));
     assert_string_equal(server_holder(), "usurper");
+    assert_int_equal(a->stretch, 0);
+}
+
+static int64_t promised_s(void)
+{
+    return json_path_int(server.lease, "spec.leaseDurationSeconds", 0);
+}
+
+/* Where the lease is lost as nothing is answered in time it is asked for longer, and shorter again once answers come
+ * quickly. */
+static void test_a_slow_server_gets_more_time(void **state)
+{
+    UNUSED(state);
+    struct member *a = &members[0];
+    for (unsigned stretch = 1; stretch <= LEADER_STRETCH_MAX; stretch *= 2) {
+        member_start(0);
+        run_until(&a->started, a->started + 1, 20 * LEASE_MS);
+        assert_int_equal(promised_s(), stretch * LEASE_MS / 1000);
+        a->client.fault = FAULT_SILENT;
+        a->client.fault_count = -1;
+        run_until(&a->stopped, a->stopped + 1, 10 * LEASE_MS);
+        assert_int_equal(a->stretch, MIN_OF(2 * stretch, LEADER_STRETCH_MAX));
+        a->client.fault_count = 0;
+        member_crash(a);
+    }
+    member_start(0);
+    run_until(&a->started, a->started + 1, 20 * LEASE_MS);
+    run_for(LEADER_RELAX_MS - 2 * LEASE_MS);
+    assert_int_equal(promised_s(), LEADER_STRETCH_MAX);
+    run_for(4 * LEASE_MS);
+    for (unsigned stretch = LEADER_STRETCH_MAX / 2; stretch >= 1; stretch /= 2) {
+        assert_int_equal(a->stretch, stretch);
+        assert_int_equal(promised_s(), stretch);
+        run_for(LEADER_RELAX_MS);
+    }
+    assert_true(leader_elector_is_leader(a->elector));
+    run_for(2 * LEADER_RELAX_MS);
+    assert_int_equal(a->stretch, 1);
 }
 
 /* SIGSTOP: no timer of ours ran, and yet we do not believe that we lead; when we run again nothing is written. */
@@ -580,6 +627,7 @@ static void test_a_stopped_process_does_not_lead(void **state)
     run_for(RETRY_MS);
     assert_int_equal(a->stopped, 1);
     assert_int_equal(a->client.writes, writes);
+    assert_int_equal(a->stretch, 0);
 }
 
 static void test_start_during_an_outage(void **state)
@@ -609,6 +657,7 @@ int main(void)
         CASE(test_survives_single_failures),
         CASE(test_stops_before_others_may_start),
         CASE(test_usurped_or_deleted_lease),
+        CASE(test_a_slow_server_gets_more_time),
         CASE(test_a_stopped_process_does_not_lead),
         CASE(test_start_during_an_outage),
     };
