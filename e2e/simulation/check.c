@@ -8,7 +8,8 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
 
-/* How long a machine that was frozen for longer than selfFenceMilliseconds may take writes when it goes on. */
+/* How long a primary may take writes when its machine or its agent goes on, frozen for longer than
+ * selfFenceMilliseconds. */
 #define LATE_CLOSE_MS 1000
 
 /* How long somebody's word that a primary is gone for good counts: the annotation's time and that of a failover. */
@@ -144,11 +145,12 @@ void check_opened(struct sim *sim, int member)
         fail_lost(sim, member, "was opened", txn);
 }
 
-/* It was frozen, so that selfFenceMilliseconds have not passed for it. */
+/* It was frozen, or its agent was, so that selfFenceMilliseconds have not passed for it, or for who closes it. */
 static bool is_closing_late(const struct sim *sim, int member)
 {
-    const struct sim_server *server = &sim->members[member].server;
-    return server->given_up && sim->now_ms - server->frozen_until_ms < LATE_CLOSE_MS;
+    const struct sim_member *at = &sim->members[member];
+    int64_t frozen_until_ms = MAX_OF(at->server.frozen_until_ms, at->agent.frozen_until_ms);
+    return at->server.given_up && sim->now_ms - frozen_until_ms < LATE_CLOSE_MS;
 }
 
 /* Or somebody's word that it is gone was wrong. */
