@@ -3,6 +3,7 @@
 
 #include "operator/cluster/failover/opening.h"
 
+#include "common/gtid.h"
 #include "operator/cluster/failover/ballot.h"
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/member_history.h"
@@ -77,9 +78,26 @@ static const struct cluster_member *find_ahead(
 struct view {
     int asked, answers;                    /* members that acknowledge, without the primary; of them those that run */
     int covering;                          /* of them those that hold all that the primary holds */
-    const struct cluster_member *receives; /* is connected to it, and does not yet */
+    const struct cluster_member *receives; /* is connected to it, and does not yet, but can */
     const struct cluster_member *silent;   /* has not answered */
 };
+
+/* MariaDB: its position has the numbers of all that the primary has, by somebody who wrote on it. So whatever it still
+ * receives, its position does not show that. */
+static bool has_used_the_numbers(const struct cluster_member *member, const struct cluster_member *primary)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
+    _cleanup_(gtid_set_freep) struct gtid_set *its = position_parse(flavour, failover_position_of(member));
+    _cleanup_(gtid_set_freep) struct gtid_set *of_primary = position_parse(flavour, primary->agent->gtid_executed);
+    struct gtid_one one;
+    if (flavour != GTID_MARIADB || !its || !of_primary)
+        return false;
+    for (size_t i = 0; gtid_set_position(of_primary, i, &one); i++) {
+        if (!gtid_set_contains(its, &one))
+            return false;
+    }
+    return true;
+}
 
 static void look_at(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct view *ret)
 {
@@ -99,7 +117,7 @@ static void look_at(const struct cluster_snapshot *snapshot, const struct cluste
         if (failover_has_received(member, primary->agent->gtid_executed))
             ret->covering++;
         else if (member->agent->replication.receiver == AGENT_THREAD_RUNNING &&
-            str_eq(member->agent->replication.source_host, host))
+            str_eq(member->agent->replication.source_host, host) && !has_used_the_numbers(member, primary))
             ret->receives = member;
     }
 }

@@ -10,8 +10,9 @@
  *     acknowledge, the primary being one of them. If one holds more, another member has to become primary.
  *   - Its last transactions were never acknowledged, and its server committed them when it recovered (MySQL bug 99370):
  *     who reads them and loses the primary finds them gone. So it opens when a member that acknowledges has them, too.
- *   - Nobody else is there to ask. The others are given startMilliseconds to come back. Then the primary opens, commits
- *     wait, and condition Replicated says that its last transactions are on no other member that answers.
+ *   - Nobody else is there to ask, or can show what it has received (MariaDB: somebody wrote on it under the numbers of
+ *     these transactions). The others are given startMilliseconds. Then the primary opens, commits wait, and condition
+ *     Replicated says that its last transactions are on no other member that answers.
  *
  * A transaction that too few others hold may have been acknowledged all the same: somebody with all rights turned
  * semi-sync off, or killed what waited, and the server ended before its agent looked. So the status says first that
