@@ -268,7 +268,6 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
         facts->drops_received, now_ms);
     catch_up_note_look(&keeper->notes.catch_up, &state->catch_up, flavour, facts->gtid_received, now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
-    gtid_loss_look(&state->loss, flavour, &state->replication, facts, now_ms);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, relay_keep_is_dropping(keeper->paths));
         state->role.put_back_due = put_back_is_due(keeper->paths);
@@ -641,7 +640,6 @@ void role_keeper_free(struct role_keeper *keeper)
     secret_free(keeper->password);
     relay_notes_release(&keeper->notes);
     catch_up_gap(&keeper->state->catch_up, 0);
-    gtid_loss_server_gone(&keeper->state->loss);
     replication_facts_release(&keeper->state->replication);
     position_pool_unref(keeper->of_order);
     position_pool_unref(keeper->of_gone);

@@ -147,7 +147,6 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
     replication_facts_release(&state->replication);
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, now_ms);
-    gtid_loss_server_gone(&state->loss);
     role->relay = RELAY_DONE;
     role->relay_ms = 0;
     role->draining_ms = 0;

@@ -194,8 +194,6 @@ static const char *replica_reason(const struct instance_state *state)
         return "the applier does not run";
     if (facts->receiver != AGENT_THREAD_RUNNING)
         return "the receiver is not connected to the source";
-    if (state->loss.since_ms)
-        return "its set of executed transactions lacks some that it has executed";
     return is_errant(state) ? "it has transactions that its source has not" : NULL;
 }
 
@@ -284,23 +282,6 @@ static void fill_errant(const struct instance_state *state, struct agent_status 
     if (*state->source.errant && replication_trouble_of(&state->replication) != TROUBLE_ERRANT)
         agent_status_add_problem(
             ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "executed here and not at the source: %s", state->source.errant);
-}
-
-/* Of a replica it is the operator that says what comes of it. */
-static void fill_loss(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
-{
-    bool is_mariadb = state->observed.version.flavour == AGENT_FLAVOUR_MARIADB;
-    char lacking[256];
-
-    if (!state->loss.since_ms)
-        return;
-    ret->gtids_lost_ms = MAX_OF(now_ms - state->loss.since_ms, 1);
-    gtid_loss_text(
-        &state->loss, state->observed.version.flavour, state->replication.gtid_executed, lacking, sizeof(lacking));
-    agent_status_add_problem(ret, AGENT_PROBLEM_GTIDS_LOST,
-        "%s lacks transactions that this server had executed, as after %s: %s",
-        is_mariadb ? "its GTID position" : "gtid_executed",
-        is_mariadb ? "RESET MASTER" : "RESET BINARY LOGS AND GTIDS (RESET MASTER)", lacking);
 }
 
 static void fill_replication(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
@@ -418,7 +399,6 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->volume_protocol = AGENT_VOLUME_PROTOCOL;
     ret->data = AGENT_DATA_DATABASE;
     memcpy(ret->made_with, state->made_with, sizeof(ret->made_with));
-    fill_loss(state, now_ms, ret);
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);
     ret->leaves_threads = role->leave_threads;

@@ -88,9 +88,6 @@ bool source_watch_take(struct instance_state *state, const struct agent_status *
     view->is_open = view->is_primary && ((theirs->order_done && theirs->writable) || theirs->closed_for_room);
     view->takes_no_writes = theirs->closed_for_room && !theirs->open_for_root;
     view->others_have_room = !theirs->semi_sync || theirs->roomy_replicas >= MAX_OF(theirs->semi_sync_acks, 1U);
-    if (view->is_open && theirs->phase == AGENT_PHASE_RUNNING)
-        gtid_loss_heard(&state->loss, state->observed.version.flavour, &state->replication, state->stream.connected,
-            theirs->gtid_executed, positions, asked_ms);
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(state))
         return true; /* read anew */
@@ -241,10 +238,6 @@ void source_watch_forget(struct instance_state *state, bool nobody)
 
     if (nobody && state->role.order.role != AGENT_ROLE_PRIMARY)
         memcpy(fresh.errant, state->source.errant, sizeof(fresh.errant));
-    if (nobody)
-        gtid_loss_parted(&state->loss);
-    else
-        gtid_loss_other_source(&state->loss);
     state->source = fresh;
 }
 

@@ -287,7 +287,6 @@ static const struct json_field fields[] = {
     FIELD("roomyReplicas", U32, CHANGE_COUNTS, roomy_replicas),
     FIELD("gtidReceived", POSITION, CHANGE_COUNTS, gtid_received),
     FIELD("errantTransactions", TEXT, CHANGE_COUNTS, errant),
-    FIELD("gtidsLostMs", I64, CHANGE_IGNORED, gtids_lost_ms),
     FIELD("sourceHost", TEXT, CHANGE_COUNTS, replication.source_host),
     FIELD_ENUM("receiver", replication.receiver, thread_names),
     FIELD_ENUM("applier", replication.applier, thread_names),

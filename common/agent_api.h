@@ -323,9 +323,6 @@ struct agent_status {
     const char *gtid_received; /* executed and what waits in relay logs; likewise */
     /* Transactions that the source has not; proven by asking it, or of AGENT_START_DOMAIN. */
     char errant[256];
-    /* Since when this server's set has lacked transactions that it had executed, or that its source has sent it
-     * (agent/gtid_loss.h): it cannot be compared with others. 0: it does not. */
-    int64_t gtids_lost_ms;
     struct {
         char source_host[AGENT_HOST_SIZE]; /* as the server is configured */
         enum agent_thread receiver, applier;

@@ -620,24 +620,6 @@ static void add_executed(const struct dialect *dialect, struct replication_facts
     facts->gtid_received = executed && received ? position_print(facts->positions, received) : POSITION_TOO_LONG;
 }
 
-static void take_order(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    struct replication_facts *facts = arg;
-
-    UNUSED(names);
-    if (count >= 2 && values[1] && row_value_is_on(values[1]))
-        facts->applies_in_order = true;
-}
-
-/* Only where that makes a difference: something is received and not executed. */
-static int observe_order(
-    struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
-{
-    if (dialect->family == AGENT_FLAVOUR_MARIADB || !facts->configured || facts->all_applied)
-        return 0;
-    return session_query(session, "SHOW GLOBAL VARIABLES LIKE '%preserve_commit_order'", take_order, facts, err);
-}
-
 void replication_facts_release(struct replication_facts *facts)
 {
     position_pool_unref(facts->positions);
@@ -695,8 +677,6 @@ static int observe_all(struct session *session, const struct dialect *dialect, c
         observe_beat(session, facts, err) < 0 || observe_system_tables(session, dialect, facts, err) < 0)
         return -1;
     add_executed(dialect, facts);
-    if (observe_order(session, dialect, facts, err) < 0)
-        return -1;
     return facts->read_only ? 0 : observe_transactions(session, agent_user, facts, err);
 }
 

@@ -49,7 +49,6 @@ struct replication_facts {
     uint64_t stream_position;  /* another one after an event has come, of a transaction that has not ended, perhaps */
     uint64_t source_beats;     /* a source that has sent all that it has beats */
     bool all_applied;          /* everything received is executed */
-    bool applies_in_order;     /* MySQL, not all_applied: transactions are executed in the order of the source's log */
     bool drops_received;       /* MariaDB: what it had received and not executed will be dropped when a thread starts */
     int64_t relay_written_ms;  /* monotonic: when the newest relay log was written; 0: not known. Filled in by lanes */
     uint32_t receiver_errno, applier_errno;

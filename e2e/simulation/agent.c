@@ -76,7 +76,6 @@ void agent_start(struct sim *sim, int member, bool in_init)
     struct sim_agent *agent = &at->agent;
     int crashes = agent->crashes;
     catch_up_gap(&agent->state.catch_up, 0); /* what it owns */
-    gtid_loss_server_gone(&agent->state.loss);
     memset(agent, 0, sizeof(*agent));
     agent->alive = true;
     agent->crashes = crashes;
@@ -167,7 +166,6 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     catch_up_note_look_at(
         &agent->note, server_run(sim, member), &state->catch_up, flavour, facts->gtid_received, sim->now_ms);
     catch_up_executed(&state->catch_up, flavour, facts->gtid_executed);
-    gtid_loss_look(&state->loss, flavour, &state->replication, facts, sim->now_ms);
     if (!state->replication.seen) {
         role_note_relay_logs(&state->role, facts, false);
         if (state->role.relay != RELAY_PENDING)

@@ -202,10 +202,8 @@ void run_release(struct sim *sim)
 {
     cluster_status_release(&sim->api.status);
     kube_forget_past(sim);
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
+    for (int i = 0; i < SIM_MEMBERS_MAX; i++)
         catch_up_gap(&sim->members[i].agent.state.catch_up, 0);
-        gtid_loss_server_gone(&sim->members[i].agent.state.loss);
-    }
     position_pool_unref(sim->positions);
     for (int i = 0; i < SIM_OPERATORS; i++)
         operator_release(&sim->operators[i]);

@@ -17,7 +17,7 @@ enum transition_reason {
     TRANSITION_STORAGE_STALLED,
     TRANSITION_ACKNOWLEDGEMENTS_LOST,
     TRANSITION_MEMBER_LOST,
-    TRANSITION_PRIMARY_BEHIND, /* it has less than it acknowledged, and another member has it (opening.h), or says so */
+    TRANSITION_PRIMARY_BEHIND,  /* it has less than it acknowledged, and another member has it (opening.h) */
     TRANSITION_STATUS_OUTDATED, /* members have seen epochs that the status does not know: it is one of the past */
     TRANSITION_TARGET_EMPTIED,  /* the target of a switchover came back with an empty volume */
     TRANSITION_CANNOT_APPLY,    /* the chosen one cannot apply what it has received */

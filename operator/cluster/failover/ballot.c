@@ -232,9 +232,7 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     ballot->answers = count_answers(snapshot, ballot, reign->primary);
     ballot->needed = reign->closed ? 0 : ballot_answers_needed(snapshot, reign->primary, !reign->floor_is_partial);
     bool enough = ballot->answers >= ballot->needed && joined_have_answered(snapshot, ballot);
-    if (own && own->member->agent->gtids_lost_ms > 0) /* what it does not name it may have written all the same */
-        own = NULL;
-    else if (own && !own->history.readable)
+    if (own && !own->history.readable)
         own = reign->opened ? own : NULL;
     else if (own && own->history.reign > i) {
         if (!is_last_word && !is_disputed(ballot, i))

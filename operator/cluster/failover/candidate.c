@@ -23,13 +23,6 @@ static const char *why_not_told(const struct cluster_snapshot *snapshot, const s
     return position_is_whole(held) && !member_can_be_told(member, held) ? is_old : "";
 }
 
-/* What the others hold is not errant because the primary's set was emptied. */
-static bool has_lost_gtids(const struct cluster_snapshot *snapshot)
-{
-    const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
-    return from && member_speaks(from) && from->agent->gtids_lost_ms > 0;
-}
-
 const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (!failover_asks(snapshot, member))
@@ -38,9 +31,7 @@ const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const s
         return "its pod is leaving";
     if (member->agent->replication.applier_errno != 0)
         return "it cannot apply what it has received";
-    if (member->agent->gtids_lost_ms > 0)
-        return "its set of executed transactions lacks some that it has executed";
-    if (!str_empty(member->agent->errant) && !has_lost_gtids(snapshot))
+    if (!str_empty(member->agent->errant))
         return "it holds transactions that the lost primary had not";
     return why_not_told(snapshot, member);
 }

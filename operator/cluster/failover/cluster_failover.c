@@ -685,8 +685,7 @@ bool acknowledgers_need(
 {
     if (!member_is_open(snapshot, primary) || snapshot->scale.effective <= 2 || !member_acknowledges(snapshot, member) ||
         !may_receive_from(snapshot, primary, member) || member_gtid_flavour(member) == GTID_MARIADB ||
-        (str_empty(member->agent->errant) && member->agent->gtids_lost_ms == 0) ||
-        !reigns_holds_latest(snapshot, member))
+        str_empty(member->agent->errant) || !reigns_holds_latest(snapshot, member))
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *received = received_from_others(member->agent);
     return !is_held(snapshot, primary, received, member, false);

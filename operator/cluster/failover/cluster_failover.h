@@ -50,8 +50,7 @@ bool acknowledgers_spare(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 /* An acknowledger that receives from the open primary, or may begin to, and holds something of its reign, may hold the
  * only other copy of a commit, while fewer others than a commit waits for hold what it has received. Transactions of
- * its own, or a set that lacks some, are no reason to replace its data by a copy then. With two members there are no
- * others. */
+ * its own are no reason to replace its data by a copy then. With two members there are no others. */
 bool acknowledgers_need(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 

@@ -136,22 +136,6 @@ static void judge_behind(
         found(ret, TRANSITION_PRIMARY_BEHIND, "%.240s", why);
 }
 
-/* Somebody has emptied its set: no replica can follow it, so nothing is acknowledged any more, and what it says that it
- * has is not all that was. A person may give it back what it lacks, in the time in which commits may wait. */
-static void judge_lost_gtids(
-    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_failure *ret)
-{
-    int64_t rest_ms = failover_writes_blocked_ms(snapshot) - primary->agent->gtids_lost_ms;
-    if (primary->agent->gtids_lost_ms == 0 || cluster_confirmed_acks(snapshot) < 1)
-        return;
-    if (rest_ms > 0)
-        look_again_in(ret, rest_ms);
-    else
-        found(ret, TRANSITION_PRIMARY_BEHIND,
-            "%s has lost part of its set of executed transactions (RESET BINARY LOGS AND GTIDS, RESET MASTER)",
-            primary->name);
-}
-
 static void judge_by_its_word(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct testimony *told, struct cluster_failure *ret)
 {
@@ -171,8 +155,6 @@ static void judge_by_its_word(const struct cluster_snapshot *snapshot, const str
         break;
     case AGENT_PHASE_RUNNING:
         judge_behind(snapshot, primary, ret);
-        if (ret->reason == TRANSITION_NO_REASON)
-            judge_lost_gtids(snapshot, primary, ret);
         if (ret->reason == TRANSITION_NO_REASON)
             judge_stalled(snapshot, primary, ret);
         if (ret->reason == TRANSITION_NO_REASON && str_empty(ret->doubt))

@@ -62,8 +62,6 @@ static const char *why_missing(
         return "its server does not run";
     if (!member_is_held(snapshot, member))
         return str_empty(member->order_error) ? "it has not stopped receiving yet" : member->order_error;
-    if (member->agent->gtids_lost_ms > 0)
-        return "it answers, but its set of executed transactions lacks some that it has executed";
     if (is_decisive(ballot, member))
         return "it answers, but nothing shows that it was open";
     return "it was started anew and may have dropped what it had acknowledged";

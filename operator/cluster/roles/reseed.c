@@ -170,55 +170,18 @@ static bool has_diverged(const struct cluster_snapshot *snapshot, const struct c
             (commits_wait_for_nobody(snapshot) && is_first_of_diverged(snapshot, primary, member)));
 }
 
-/* Where no replica follows, as all have lost theirs: one by one, and another one receives and acknowledges meanwhile. */
-static bool is_first_of_lost(
-    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
-{
-    bool any = commits_wait_for_nobody(snapshot);
-    for (int i = 0; i < snapshot->member_count; i++) {
-        const struct cluster_member *other = &snapshot->members[i];
-        if (other == primary || other == member || !member_is_wanted(snapshot, other) || !member_speaks(other))
-            continue;
-        bool comes_first = other->ordinal < member->ordinal && other->agent->gtids_lost_ms > 0 &&
-            !acknowledgers_need(snapshot, primary, other);
-        if (comes_first || member_is_seeding(other) || member_data_is_stale(other))
-            return false;
-        any |= member_acknowledges(snapshot, other) && other->agent->replication.receiver == AGENT_THREAD_RUNNING &&
-            follows_open_primary(snapshot, primary, other);
-    }
-    return any;
-}
-
-/* Its set of transactions lacks some that its data has: nobody can follow it, or be compared with it, and its source may
- * send it all again. A person who is quicker may mend that. */
-static bool has_lost_gtids(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
-    const struct cluster_member *member, int64_t *ret_rest_ms)
-{
-    if (!is_allowed(snapshot) || !member_runs(member) || member->agent->gtids_lost_ms == 0)
-        return false;
-    *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->gtids_lost_ms, 0);
-    return follows_open_primary(snapshot, primary, member) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
-            is_first_of_lost(snapshot, primary, member));
-}
-
 bool reseed_is_due(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct cluster_member *member, int64_t *ret_rest_ms)
 {
-    int64_t rest_ms = 0, lost_rest_ms = 0;
+    int64_t rest_ms = 0;
     *ret_rest_ms = 0;
     if (acknowledgers_need(snapshot, primary, member)) {
         *ret_rest_ms = CLUSTER_NEEDED_MS + snapshot->now_ms % CLUSTER_NEEDED_MS;
         return false;
     }
     bool diverged = has_diverged(snapshot, primary, member, &rest_ms);
-    bool lost = has_lost_gtids(snapshot, primary, member, &lost_rest_ms);
-    if (is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
-        (diverged && rest_ms == 0) || (lost && lost_rest_ms == 0))
-        return true;
     if (diverged)
         *ret_rest_ms = rest_ms;
-    if (lost)
-        *ret_rest_ms = diverged ? MIN_OF(rest_ms, lost_rest_ms) : lost_rest_ms;
-    return false;
+    return is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
+        (diverged && rest_ms == 0);
 }

@@ -267,8 +267,6 @@ static const char *why_reseed(const struct cluster_snapshot *snapshot, const str
         return "what it holds is of the time before the restore in place";
     if (!str_empty(member->agent->errant))
         return "what it holds beyond the primary is set aside on its volume";
-    if (member->agent->gtids_lost_ms > 0)
-        return "its set of executed transactions lacks some that it has executed";
     if (member->agent->replication.applier_errno)
         return "what the primary sends cannot be applied to its data";
     if (!member_runs(member))

@@ -136,25 +136,6 @@ static bool follows_another(const struct cluster_snapshot *snapshot, const struc
     return !str_eq(agent->replication.source_host, host);
 }
 
-bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind)
-{
-    for (int i = 0; member_speaks(member) && i < member->agent->problem_count; i++) {
-        if (member->agent->problems[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
-/* It has as many problems that there may be no room for this one. */
-static const char *say_lost_gtids(const struct cluster_member *member)
-{
-    for (int i = 0; i < member->agent->problem_count; i++) {
-        if (member->agent->problems[i].kind == AGENT_PROBLEM_GTIDS_LOST)
-            return member->agent->problems[i].message;
-    }
-    return "its set of executed transactions lacks some that it has executed";
-}
-
 const char *member_why_not_following(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct agent_status *agent = member->agent;
@@ -170,8 +151,6 @@ const char *member_why_not_following(const struct cluster_snapshot *snapshot, co
         return "it is not set up as a replica yet";
     if (!str_empty(agent->errant))
         return "it holds transactions that the primary has not";
-    if (agent->gtids_lost_ms > 0)
-        return say_lost_gtids(member);
     if (follows_another(snapshot, agent))
         return "it still follows another member";
     if (agent->replication.receiver != AGENT_THREAD_RUNNING)
@@ -191,6 +170,15 @@ bool member_follows(const struct cluster_snapshot *snapshot, const struct cluste
 enum gtid_flavour member_gtid_flavour(const struct cluster_member *member)
 {
     return member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+}
+
+bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind)
+{
+    for (int i = 0; member_speaks(member) && i < member->agent->problem_count; i++) {
+        if (member->agent->problems[i].kind == kind)
+            return true;
+    }
+    return false;
 }
 
 /* An agent of an earlier version has but the problem, which it tells five seconds later. */
