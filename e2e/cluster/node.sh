@@ -18,17 +18,32 @@ node_ctr() { ctr --address "$D/containerd.sock" --namespace k8s.io "$@"; }
 # archive_id FILE: digest of what an archive holds
 archive_id() { tar -xOf "$1" index.json 2> /dev/null | sha256sum | cut -d' ' -f1; }
 
-# load_images: import each archive unless its content was imported before
+# archive_images FILE: names of the images that an archive holds (OCI, else docker)
+archive_images() {
+	{ tar -xOf "$1" index.json || tar -xOf "$1" manifest.json; } 2> /dev/null |
+		jq -r 'if type == "array" then .[].RepoTags[]? else .manifests[].annotations["io.containerd.image.name"] // empty end'
+}
+
+# has_images NAMES WANTED: whether all wanted ones are among the names, each on a line of its own
+has_images() { [[ -z $(comm -13 <(sort <<< "$1") <(sort <<< "$2")) ]]; }
+
+# load_images: import each archive unless its content was imported before and its images are still there. They are
+# pinned: kubelet, which removes images when its disk is nearly full, could not pull them again.
 load_images() {
-	local archive stamp id
+	local archive stamp id names wanted name
 	mkdir -p "$D/containerd/root/imported"
+	names=$(node_ctr images ls -q)
 	for archive in "$KM_IMAGES"/*.oci.tar "$RUN"/images/*.tar; do
 		[[ -s $archive ]] || continue
 		stamp=$D/containerd/root/imported/${archive##*/}
 		id=$(archive_id "$archive")
-		[[ $(cat "$stamp" 2> /dev/null) != "$id" ]] || continue
+		wanted=$(archive_images "$archive")
+		if [[ $(cat "$stamp" 2> /dev/null) == "$id" ]] && has_images "$names" "$wanted"; then continue; fi
 		"$D/enter" ctr --address "$D/containerd.sock" --namespace k8s.io images import "$archive" >> "$RUN/log/import$N.log" 2>&1 ||
 			die "node$N cannot import $archive, log: $RUN/log/import$N.log"
+		while read -r name; do
+			[[ -z $name ]] || node_ctr images label "$name" io.cri-containerd.pinned=pinned > /dev/null
+		done <<< "$wanted"
 		echo "$id" > "$stamp"
 		say "node$N: image ${archive##*/} imported"
 	done

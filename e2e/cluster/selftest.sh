@@ -117,6 +117,8 @@ cut_off() {
 	{ timeout -s KILL "$1" "$C/up.sh" || true; } > /dev/null 2>&1
 }
 
+node1_images() { ctr --address "$RUN/node1/containerd.sock" --namespace k8s.io images "$@"; }
+
 story_leftovers() {
 	local name pid
 	"$C/up.sh" > /dev/null
@@ -127,6 +129,11 @@ story_leftovers() {
 	check "all daemons killed: healed" "$C/status.sh"
 	until_true 60 "the databases go on" pods_ready 2
 	until_true 20 "with their data" answers db-0 "show databases like 'kept'" kept
+	node1_images rm registry.local/mariadb:10.11 > /dev/null
+	check "an image is gone from a node" eval '! node1_images ls -q | grep -qx registry.local/mariadb:10.11'
+	"$C/up.sh" > /dev/null
+	check "it is imported again" eval 'node1_images ls -q | grep -qx registry.local/mariadb:10.11'
+	check "and kubelet does not remove it" eval 'node1_images ls "name==registry.local/mariadb:10.11" | grep -q pinned=pinned'
 
 	sleep 1000 &
 	foreign=$!

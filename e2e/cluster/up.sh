@@ -26,6 +26,7 @@ all_well() {
 	pki_valid && full_alive "${wanted[@]}" && [[ -e $RUN/complete && $(cat "$RUN/version") == "$KUBERNETES_VERSION" && $(cat "$RUN/boot") == "$(proc_boot_id)" && $(cat /sys/class/net/$KM_BRIDGE/ifalias 2> /dev/null) == "$RUN" ]] || return 1
 	kube_wait_api
 	for n in "${wanted[@]}"; do full_node_ready "$n" || return 1; done
+	"$KM_CLUSTER_DIR/node.sh" load "${wanted[@]}"
 }
 
 # start_anew: throw away what an earlier boot, or a cluster with other certificates, left
