@@ -231,7 +231,7 @@ static bool others_acknowledge(const struct agent_options *options)
 
 /* Accounts that are being made while their commit waits let nobody log in (MySQL's lock of the ACL cache), and a server
  * that hangs answers nobody. Clients that cannot be disconnected first must not hear from the server any more. */
-static void close_or_abort(const struct agent_options *options, bool is_closed)
+static void close_or_kill(const struct agent_options *options, bool is_closed)
 {
     struct error err = ERROR_INIT;
 
@@ -241,9 +241,9 @@ static void close_or_abort(const struct agent_options *options, bool is_closed)
     error_clear(&err);
     if (is_closed)
         return;
-    log_warn("the server is aborted, so that it tells no client of a commit");
-    if (server_socket_abort(options->paths.socket, PRE_STOP_ABORT_MS, &err) < 0)
-        log_error("the server could not be aborted", LOG_ERR(&err));
+    log_warn("the server is killed, so that it tells no client of a commit");
+    if (server_socket_kill(options->paths.socket, PRE_STOP_KILL_MS, &err) < 0)
+        log_error("the server could not be killed", LOG_ERR(&err));
 }
 
 static void wait_for_handover(const struct agent_options *options)
@@ -266,7 +266,7 @@ static void wait_for_handover(const struct agent_options *options)
         close_primary(&door);
     bool is_closed = door.status != 0 && str_starts_with(door.text, "replica") && !strstr(door.text, " open");
     if (server_is_there(&options->paths))
-        close_or_abort(options, is_closed);
+        close_or_kill(options, is_closed);
     http_client_free(door.http);
     loop_free(door.loop);
 }

@@ -9,7 +9,7 @@
  * any case after the time that the operator allows, which leaves the server enough to shut down. One that is still
  * primary then is closed first: by the agent (server_mark_stopping), and by the hook itself where the agent does not,
  * because a MySQL server that gets SIGTERM tells clients whose commits wait that these are done. One that cannot be
- * closed is aborted. In a cluster of one it does nothing, unless the server's commits wait for others all the same.
+ * closed is killed. In a cluster of one it does nothing, unless the server's commits wait for others all the same.
  * `linger`, in container agent: keeps the agent, which tells what becomes of the server, until the server has ended.
  */
 #ifndef KM_AGENT_PRE_STOP_H
@@ -28,9 +28,9 @@
 /* The last act for one that is still primary: clients must not be told that commits are done that nobody has
  * acknowledged. */
 #define PRE_STOP_CLOSE_MS 3000
-/* A server that is aborted writes its stack trace, and has ended after that; one that hangs has the signal when it goes
- * on. SIGTERM must not come before: so the hook waits for as long as the kubelet lets it (the grace period). */
-#define PRE_STOP_ABORT_MS 3600000
+/* A server that hangs is killed when it goes on. SIGTERM must not come before: so the hook waits for as long as the
+ * kubelet lets it (the grace period). */
+#define PRE_STOP_KILL_MS 3600000
 /* The primary is closed, and another member fetches its last transactions; or the whole cluster is being stopped. */
 #define PRE_STOP_FENCED_MS 10000
 /* Its replication is being set up: a MySQL that is told to end meanwhile may not (server_mark_leaving). */

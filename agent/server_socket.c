@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 
 #include "common/clock.h"
 
-#define END_POLL_MS 20
+#define END_POLL_MS 7 /* no multiple of the clock's tick, which is to find the server at work */
 
 /* A connected socket; -1 and errno. */
 static int server_connect(const char *path)
@@ -71,15 +72,16 @@ static int server_pid(const char *path, int64_t end_ms, pid_t *ret, struct error
     return peer.pid > 0 ? 0 : error_set(err, ERROR_INTERNAL, "who listens on %s is not of this container", path);
 }
 
-int server_socket_abort(const char *path, int64_t timeout_ms, struct error *err)
+int server_socket_kill(const char *path, int64_t timeout_ms, struct error *err)
 {
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
     int64_t end_ms = clock_monotonic_ms() + timeout_ms;
     pid_t pid = 0;
 
     if (server_pid(path, end_ms, &pid, err) < 0)
         return -1;
-    if (kill(pid, SIGABRT) < 0)
-        return error_set_errno(err, errno, "process %d, the server, cannot be ended", (int)pid);
+    if (prlimit(pid, RLIMIT_CPU, &none, NULL) < 0 && kill(pid, SIGABRT) < 0)
+        return error_set_errno(err, errno, "process %d, the server, cannot be killed", (int)pid);
     while (server_socket_accepts(path)) {
         if (clock_monotonic_ms() >= end_ms)
             return error_set(err, ERROR_TIMEOUT, "process %d, the server, has not ended", (int)pid);

@@ -12,11 +12,16 @@
 /* Never blocks. True also when the queue of connections is full: somebody listens, but does not get on. */
 bool server_socket_accepts(const char *path);
 
-/* Ends the server by SIGABRT: it sends no client an answer, and its next start recovers as after a crash. Not SIGKILL:
- * the server is process 1 of its container, and the kernel gives that one only signals that it handles
- * (pid_namespaces(7)); both families handle SIGABRT, print a stack trace and end. The caller is in the server's
- * container, as its user. Returns 0 once nobody listens any more; -1 and `err` where nobody does, the process is of
- * another pid namespace, may not be signalled, or has not ended within timeout_ms. Blocks for so long. */
-int server_socket_abort(const char *path, int64_t timeout_ms, struct error *err) KM_MUST_CHECK;
+/* Has the server killed: it sends no client an answer, and its next start recovers as after a crash. It is process 1 of
+ * its container, which gets no signal from there but those that it handles (pid_namespaces(7)), and SIGABRT is not the
+ * end of a MariaDB that is process 1: its handler cannot end it either, poll() of the main thread was interrupted, and
+ * an orderly shutdown begins, which lets commits go that wait for acknowledgements. So the server's limit of CPU time is
+ * set to what it has used long ago (prlimit(2), RLIMIT_CPU): the kernel's own SIGKILL is for process 1, too. It comes
+ * with the next tick of the clock that finds the server running; whoever looks whether it is still there makes it run.
+ * One that hangs is killed when it goes on. Where that is not allowed, SIGABRT is sent: MySQL's handler ends the server.
+ * The caller is in the server's container, as its user, and ends with it if it is process 1. Returns 0 once nobody
+ * listens any more; -1 and `err` where nobody does, the process is of another pid namespace, may not be killed, or has
+ * not ended within timeout_ms. Blocks for so long. */
+int server_socket_kill(const char *path, int64_t timeout_ms, struct error *err) KM_MUST_CHECK;
 
 #endif
