@@ -123,6 +123,11 @@ $(BUILD)/operator/tests/reconcile_count_test: private LDFLAGS_ALL += \
   $(foreach f,cluster_gather cluster_gather_again cluster_intend cluster_order \
     desired_spec_template_hash,-Wl,--wrap=$(f))
 
+# Its server is a double.
+$(BUILD)/agent/tests/probe_lane_test: private LDFLAGS_ALL += \
+  $(foreach f,session_open session_exec session_close session_is_broken observe_server \
+    replication_facts_observe,-Wl,--wrap=$(f))
+
 # Calls of its file system fail.
 $(BUILD)/agent/backup/tests/store_disk_test: private LDFLAGS_ALL += \
   $(foreach f,openat readdir fstatat fstat fstatvfs ftruncate fsync write,-Wl,--wrap=$(f))

@@ -123,16 +123,20 @@ static void run(void *arg)
         result->mark = AGENT_MARK_NONE;
 }
 
+/* The next look may begin in fn, and its thread writes into the lane: what fn is given, and what is let go of after it,
+ * is apart from that. */
 static void done(void *arg)
 {
     struct probe_lane *lane = arg;
+    struct probe_result result = lane->result;
 
+    lane->result = (struct probe_result){0};
     lane->busy = false;
     if (lane->fn)
-        lane->fn(lane->arg, &lane->result);
-    session_close(steal_ptr(lane->result.sentinel));
-    session_close(steal_ptr(lane->result.admitted));
-    replication_facts_release(&lane->result.replication);
+        lane->fn(lane->arg, &result);
+    session_close(result.sentinel);
+    session_close(result.admitted);
+    replication_facts_release(&result.replication);
 }
 
 struct probe_lane *probe_lane_new(struct loop *loop, const struct agent_paths *paths, const char *user,
