@@ -264,6 +264,8 @@ static void take_facts(struct role_keeper *keeper, const struct replication_fact
     enum agent_flavour flavour = state->observed.version.flavour;
     int64_t now_ms = clock_monotonic_ms();
 
+    if (!role_takes_facts(state, facts))
+        return;
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received,
         facts->drops_received, now_ms);
     catch_up_note_look(&keeper->notes.catch_up, &state->catch_up, flavour, facts->gtid_received, now_ms);

@@ -86,6 +86,11 @@ bool role_takes_look(const struct role_state *role, int64_t started_ms)
     return !role->finished_ms || started_ms > role->finished_ms;
 }
 
+bool role_takes_facts(const struct instance_state *state, const struct replication_facts *facts)
+{
+    return !state->replication.seen || facts->begun_ms >= state->replication.begun_ms;
+}
+
 /* Commits wait, and the count of acknowledged ones stands still. What a change of role has seen last is no look that
  * was noted here: commits that waited then are noted at the next one. */
 static void note_blocked(struct instance_state *state, const struct replication_facts *facts, int64_t now_ms)

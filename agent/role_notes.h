@@ -33,6 +33,10 @@ void role_note_order(struct instance_state *state, const struct agent_order *ord
 
 /* Whether a look that began at started_ms shows anything: it is not from before or amid a change of role. */
 bool role_takes_look(const struct role_state *role, int64_t started_ms);
+/* Whether it is no older than what is known. Looks come from two threads: while a server is being closed, a look may be
+ * taken that began after the one with which the closing ends, and comes before it. Of two that overlap the one that
+ * began later counts. */
+bool role_takes_facts(const struct instance_state *state, const struct replication_facts *facts);
 /* Before its facts are kept: commits that wait, an applier that has stopped, commits that need not wait as they are
  * to. */
 void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms);

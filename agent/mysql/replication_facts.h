@@ -24,6 +24,7 @@
 
 struct replication_facts {
     bool seen;                       /* the server was asked */
+    int64_t begun_ms;                /* monotonic: from when on */
     bool read_only;                  /* as strict as the family can be: super_read_only where it exists */
     bool has_super_read_only;        /* it does */
     bool root_only;                  /* read_only without super_read_only: administrators may write, and nobody else */

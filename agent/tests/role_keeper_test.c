@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order orders count. */
+/* In which order orders and looks count. */
 #include "common/base.h"
 
 #include "agent/role_keeper.h"
@@ -152,12 +152,44 @@ static void test_not_overtaken_by_an_order_of_the_past(void **state)
     assert_int_equal(mark_of(w), AGENT_MARK_RESEED);
 }
 
+static void look(struct world *w, int64_t begun_ms, const char *executed)
+{
+    struct replication_facts facts = {.seen = true, .begun_ms = begun_ms, .read_only = true};
+
+    facts.positions = position_pool_new(KM_KIB);
+    facts.gtid_executed = facts.gtid_received = position_take(facts.positions, executed);
+    role_keeper_observed(w->keeper, &facts, begun_ms);
+    replication_facts_release(&facts);
+}
+
+/* Looks come from two threads. What is known does not go back by one that began before; but the next server is believed,
+ * whatever it has. */
+static void test_an_older_look_replaces_no_newer_one(void **state)
+{
+    struct world *w = *state;
+
+    w->state.role.has_order = true;
+    w->state.role.order.role = AGENT_ROLE_NONE;
+    w->state.role.running = ROLE_ACTION_CLOSE;
+    look(w, 2000, "0-1-9");
+    look(w, 1990, "0-1-7");
+    assert_string_equal(w->state.replication.gtid_executed, "0-1-9");
+    assert_int_equal(w->state.replication_ms, 2000);
+    look(w, 2000, "0-1-10");
+    look(w, 2500, "0-1-11");
+    assert_string_equal(w->state.replication.gtid_executed, "0-1-11");
+    role_keeper_server_gone(w->keeper);
+    look(w, 2600, "0-1-8");
+    assert_string_equal(w->state.replication.gtid_executed, "0-1-8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_marked_once_all_is_set_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overtaken_while_transactions_are_set_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_overtaken_by_an_order_of_the_past, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_older_look_replaces_no_newer_one, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

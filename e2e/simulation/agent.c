@@ -161,6 +161,8 @@ void agent_take_facts(struct sim *sim, int member, const struct replication_fact
     struct sim_agent *agent = &sim->members[member].agent;
     struct instance_state *state = &agent->state;
     enum agent_flavour flavour = state->observed.version.flavour;
+    if (!role_takes_facts(state, facts))
+        return;
     catch_up_look(&state->catch_up, flavour, state->replication.gtid_received, facts->gtid_received,
         facts->drops_received, sim->now_ms);
     catch_up_note_look_at(

@@ -71,6 +71,7 @@ void agent_look(struct sim *sim, int member, struct replication_facts *ret)
     const struct sim_member *at = &sim->members[member];
     const struct sim_server *server = &at->server;
     *ret = (struct replication_facts){.seen = true,
+        .begun_ms = sim->now_ms,
         .read_only = server->read_only,
         .configured = at->disk.configured,
         .relay_logs_last = !sim->mariadb,
