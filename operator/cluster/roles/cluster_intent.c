@@ -3,6 +3,7 @@
 #include "common/base.h"
 
 #include "common/gtid.h"
+#include "common/strbuf.h"
 #include "operator/cluster/deletion/final_backup.h"
 #include "operator/cluster/deletion/hibernation.h"
 #include "operator/cluster/failover/cluster_confirmed.h"
@@ -333,18 +334,36 @@ static bool must_drain(const struct cluster_snapshot *snapshot, enum transition_
     return true;
 }
 
-/* All that the primary had committed when the wish was first seen. False also where that cannot be compared. */
+/* All that the primary had committed when the wish was first seen. */
+static const char *wished_position(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    return snapshot->apply_position ? snapshot->apply_position : primary->agent->gtid_executed;
+}
+
+/* False also where that cannot be compared. */
 static bool lacks_wished_position(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *target)
 {
-    const char *position = snapshot->apply_position ? snapshot->apply_position : primary->agent->gtid_executed;
     enum gtid_flavour flavour = member_gtid_flavour(primary);
-    _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, position);
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, wished_position(snapshot, primary));
     _cleanup_(gtid_set_freep) struct gtid_set *executed = position_parse(flavour, target->agent->gtid_executed);
     if (!wanted || !executed)
         return false;
     enum gtid_relation relation = gtid_set_compare(wanted, executed);
     return relation != GTID_SUBSET && relation != GTID_EQUAL;
+}
+
+/* What it has not even received of it; "" nothing, or it cannot be told. */
+static void name_unreceived(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *target, struct strbuf *out)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(primary);
+    _cleanup_(gtid_set_freep) struct gtid_set *wanted = position_parse(flavour, wished_position(snapshot, primary));
+    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(flavour, failover_position_of(target));
+    if (!wanted || !received)
+        return;
+    _cleanup_(gtid_set_freep) struct gtid_set *more = gtid_set_subtract(wanted, received);
+    gtid_set_print(more, out);
 }
 
 /* What the target still applies is waited for while writes go on; a transaction that takes it seconds would hold them
@@ -363,9 +382,17 @@ static bool must_apply(const struct cluster_snapshot *snapshot, enum transition_
     intent->waits_to_apply = true;
     keep_patience(snapshot, intent);
     intent->again_ms = 1000;
-    cluster_intent_say(intent,
-        "move the primary away from %s (%s); waits: %s has been applying what it received, for %lld s", primary->name,
-        transition_reason_name(reason), target->name, (long long)(MAX_OF(waited_ms, 0) / 1000));
+    _cleanup_(strbuf_release) struct strbuf unreceived;
+    strbuf_init(&unreceived, GTID_TEXT_MAX);
+    name_unreceived(snapshot, primary, target, &unreceived);
+    if (unreceived.len > 0)
+        cluster_intent_say(intent, "move the primary away from %s (%s); waits: %s has not received %.200s, for %lld s",
+            primary->name, transition_reason_name(reason), target->name, unreceived.buf,
+            (long long)(MAX_OF(waited_ms, 0) / 1000));
+    else
+        cluster_intent_say(intent,
+            "move the primary away from %s (%s); waits: %s has been applying what it received, for %lld s",
+            primary->name, transition_reason_name(reason), target->name, (long long)(MAX_OF(waited_ms, 0) / 1000));
     return true;
 }
 
