@@ -13,6 +13,7 @@
 #include "agent/bootstrap/self_fence.h"
 #include "agent/bootstrap/upgrade.h"
 #include "agent/catch_up.h"
+#include "agent/gtid_loss.h"
 #include "agent/hearing.h"
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/observe.h"
@@ -213,6 +214,7 @@ struct instance_state {
     int64_t replication_ms;               /* when that look began; 0: none */
     const char *gone_executed; /* what the server that ended last said that it had executed; "" or NULL: not known */
     struct catch_up catch_up;
+    struct gtid_loss loss;
     int64_t applier_stopped_since_ms; /* an error has stopped the applier since; 0: it has not */
     int64_t commits_blocked_since_ms; /* commits wait and none has got through since; 0: they do */
     uint32_t serving_copies;          /* donor.h: streams that this member gives now */

@@ -642,6 +642,7 @@ void role_keeper_free(struct role_keeper *keeper)
     secret_free(keeper->password);
     relay_notes_release(&keeper->notes);
     catch_up_gap(&keeper->state->catch_up, 0);
+    gtid_loss_forget(&keeper->state->loss);
     replication_facts_release(&keeper->state->replication);
     position_pool_unref(keeper->of_order);
     position_pool_unref(keeper->of_gone);

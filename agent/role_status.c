@@ -284,6 +284,20 @@ static void fill_errant(const struct instance_state *state, struct agent_status 
             ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "executed here and not at the source: %s", state->source.errant);
 }
 
+/* Its data is as it was: a copy, or the transactions given back, make it whole. */
+static void fill_loss(const struct instance_state *state, struct agent_status *ret)
+{
+    bool is_mariadb = state->observed.version.flavour == AGENT_FLAVOUR_MARIADB;
+
+    if (!*state->loss.lacking || state->role.order.role != AGENT_ROLE_REPLICA)
+        return;
+    agent_status_add_problem(ret, AGENT_PROBLEM_GTIDS_LOST,
+        "somebody has emptied its GTID set (%s): it does not become primary by a switchover before it is copied anew "
+        "(kubectl delete pvc data-%s --wait=false; kubectl delete pod %s); lost: %s",
+        is_mariadb ? "RESET MASTER, gtid_slave_pos" : "RESET BINARY LOGS AND GTIDS", str_or_empty(state->instance),
+        str_or_empty(state->instance), state->loss.lacking);
+}
+
 static void fill_replication(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
 {
     const struct replication_facts *facts = &state->replication;
@@ -399,6 +413,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     ret->volume_protocol = AGENT_VOLUME_PROTOCOL;
     ret->data = AGENT_DATA_DATABASE;
     memcpy(ret->made_with, state->made_with, sizeof(ret->made_with));
+    fill_loss(state, ret);
     fill_replication(state, now_ms, ret);
     fill_primary(state, now_ms, ret);
     ret->leaves_threads = role->leave_threads;

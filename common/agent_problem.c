@@ -17,6 +17,7 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_ERRANT_TRANSACTIONS] = "ErrantTransactions",
     [AGENT_PROBLEM_GTID_SET_LONG] = "GtidSetLong",
     [AGENT_PROBLEM_GTID_SET_TOO_LONG] = "GtidSetTooLong",
+    [AGENT_PROBLEM_GTIDS_LOST] = "GtidsLost",
     [AGENT_PROBLEM_ISOLATED] = "Isolated",
     [AGENT_PROBLEM_LOOK_FAILED] = "LookFailed",
     [AGENT_PROBLEM_PUT_BACK_FAILED] = "PutBackFailed",

@@ -22,6 +22,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_ERRANT_TRANSACTIONS, /* executed here and not at the source */
     AGENT_PROBLEM_GTID_SET_LONG,
     AGENT_PROBLEM_GTID_SET_TOO_LONG,
+    AGENT_PROBLEM_GTIDS_LOST,          /* somebody has emptied a replica's GTID set (agent/gtid_loss.h) */
     AGENT_PROBLEM_ISOLATED,            /* self_fence_ms */
     AGENT_PROBLEM_LOOK_FAILED,         /* the server does not tell all that it was asked for */
     AGENT_PROBLEM_PUT_BACK_FAILED,     /* its start has cut off what another member had: it is copied anew */

@@ -683,8 +683,10 @@ static int observe_all(struct session *session, const struct dialect *dialect, c
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err)
 {
-    struct replication_facts facts = {
-        .seen = true, .begun_ms = clock_monotonic_ms(), .positions = position_pool_new(POSITIONS_MAX)};
+    struct replication_facts facts = {.seen = true,
+        .begun_ms = clock_monotonic_ms(),
+        .connection = session_serial(session),
+        .positions = position_pool_new(POSITIONS_MAX)};
 
     if (observe_all(session, dialect, agent_user, &facts, err) < 0) {
         replication_facts_release(&facts);

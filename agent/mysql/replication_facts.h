@@ -25,6 +25,7 @@
 struct replication_facts {
     bool seen;                       /* the server was asked */
     int64_t begun_ms;                /* monotonic: from when on */
+    uint64_t connection;             /* session_serial of the session that asked */
     bool read_only;                  /* as strict as the family can be: super_read_only where it exists */
     bool has_super_read_only;        /* it does */
     bool root_only;                  /* read_only without super_read_only: administrators may write, and nobody else */

@@ -21,10 +21,12 @@
 #define CR_LAST 2999
 
 static atomic_ulong latest_id;
+static atomic_ullong latest_serial;
 
 struct session {
     MYSQL *mysql;
     char *socket, *user;
+    uint64_t serial;
     unsigned connect_timeout_s;
     unsigned io_timeout_s;
     bool broken;
@@ -92,6 +94,7 @@ struct session *session_open(const struct session_options *options, struct error
     struct session *session = xnew(struct session);
     int64_t started_ms = clock_monotonic_ms();
 
+    session->serial = atomic_fetch_add(&latest_serial, 1) + 1;
     session->socket = xstrdup(options->socket);
     session->user = xstrdup(options->user);
     session->connect_timeout_s = options->connect_timeout_s;
@@ -111,6 +114,11 @@ struct session *session_open(const struct session_options *options, struct error
     }
     atomic_store(&latest_id, session_id(session));
     return session;
+}
+
+uint64_t session_serial(const struct session *session)
+{
+    return session->serial;
 }
 
 unsigned long session_latest_id(void)

@@ -45,6 +45,8 @@ static inline void session_closep(struct session **p)
 bool session_is_broken(const struct session *session);
 const char *session_user(const struct session *session);
 unsigned long session_id(const struct session *session); /* as the list of connections has it */
+/* No other session of this process has, or had, the same; never 0. While it lives it is of one process of the server. */
+uint64_t session_serial(const struct session *session);
 /* Of the session that this process opened last, from any thread; 0: none yet. The server numbers connections as they
  * come, from 1 on after each start. */
 unsigned long session_latest_id(void);

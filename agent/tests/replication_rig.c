@@ -23,6 +23,25 @@
 
 static void start_watch(struct member *member);
 
+bool member_has_problem(const struct member *member, const char *reason)
+{
+    for (int i = 0; i < member->status.problem_count; i++) {
+        if (strcmp(member->status.problems[i].reason, reason) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_loss(struct member *member)
+{
+    struct replication_rig *rig = member->all;
+
+    if (rig->gtids_are_emptied || !member_has_problem(member, "GtidsLost"))
+        return;
+    if (rig->gtids_said_lost++ == 0)
+        print_error("nobody has emptied a GTID set: %.*s\n", (int)member->line.len, member->line.buf);
+}
+
 static void take_line(struct member *member)
 {
     struct agent_status status = {0};
@@ -30,6 +49,7 @@ static void take_line(struct member *member)
     if (agent_status_decode(member->line.buf, member->line.len, member->all->positions, &status, NULL) == 0) {
         member->status = status;
         member->told_us = clock_monotonic_us();
+        note_loss(member);
     }
     strbuf_reset(&member->line);
 }
@@ -85,6 +105,7 @@ void replication_rig_run(struct replication_rig *rig, int64_t ms)
         }
         loop_run_once(rig->loop, MIN_OF(MAX_OF(end_ms - clock_monotonic_ms(), 1), 20));
     } while (clock_monotonic_ms() < end_ms);
+    assert_int_equal(rig->gtids_said_lost, 0);
 }
 
 bool replication_rig_await(
@@ -203,15 +224,6 @@ bool member_is_down(const struct member *member)
 bool member_is_held(const struct member *member)
 {
     return member_done(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
-}
-
-bool member_has_problem(const struct member *member, const char *reason)
-{
-    for (int i = 0; i < member->status.problem_count; i++) {
-        if (strcmp(member->status.problems[i].reason, reason) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* ---- stories ---- */

@@ -37,6 +37,8 @@ struct replication_rig {
     struct position_pool *positions; /* of all that the agents have said */
     uint64_t epoch;
     bool semi_sync;
+    bool gtids_are_emptied;   /* by the test: else it is a failure of all, if an agent says so */
+    unsigned gtids_said_lost; /* lines of status that did */
 };
 
 /* Three initialised members; servers and agents run. root: agent_rig_new_in. */

@@ -97,12 +97,60 @@ static void test_a_server_that_was_never_looked_at(void **unused)
     assert_false(role_done(&state));
 }
 
+/* Looks at a member with this order, whose set was emptied after the first one: what it is said to lack. */
+static const char *looked_at(struct instance_state *state)
+{
+    struct replication_facts facts = {
+        .seen = true, .read_only = true, .configured = true, .source_host = "db-0", .connection = 3};
+
+    for (int i = 0; i <= GTID_LOSS_LOOKS; i++) {
+        facts.begun_ms = NOW + i * 1000;
+        facts.gtid_executed = i ? "" : "aaaaaaaa-0000-0000-0000-000000000000:1-9";
+        role_note_look(state, &facts, facts.begun_ms);
+    }
+    gtid_loss_heard(&state->loss, AGENT_FLAVOUR_MYSQL, "aaaaaaaa-0000-0000-0000-000000000000:1-9");
+    return state->loss.lacking;
+}
+
+/* Nothing is concluded about a primary, nor before a replica follows its source: copied data is told its position by
+ * then. */
+static void test_only_of_a_replica_it_is_asked_what_it_has_lost(void **unused)
+{
+    static const enum agent_role others[] = {AGENT_ROLE_PRIMARY, AGENT_ROLE_NONE};
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    snprintf(state.role.order.source_host, sizeof(state.role.order.source_host), "db-0");
+    struct instance_state follower = state, elsewhere = state, new_agent = state;
+    assert_string_equal(looked_at(&follower), "aaaaaaaa-0000-0000-0000-000000000000:1-9");
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        struct instance_state other = state;
+        other.role.order.role = others[i];
+        assert_string_equal(looked_at(&other), "");
+        assert_null(other.loss.had);
+    }
+    snprintf(elsewhere.role.order.source_host, sizeof(elsewhere.role.order.source_host), "db-2");
+    assert_string_equal(looked_at(&elsewhere), "");
+    new_agent.role.has_order = false;
+    assert_string_equal(looked_at(&new_agent), "");
+    /* What was said ends with the server, and with the role. */
+    struct instance_state ended = state;
+    assert_string_not_equal(looked_at(&ended), "");
+    role_note_server_gone(&ended, NOW);
+    assert_string_equal(ended.loss.lacking, "");
+    follower.role.order.role = AGENT_ROLE_PRIMARY;
+    role_note_look(&follower, &(struct replication_facts){.seen = true}, NOW + 9000);
+    assert_string_equal(follower.loss.lacking, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_server_that_refuses_looks_is_closed),
         cmocka_unit_test(test_a_close_that_nobody_can_look_at),
         cmocka_unit_test(test_a_server_that_was_never_looked_at),
+        cmocka_unit_test(test_only_of_a_replica_it_is_asked_what_it_has_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,7 @@ static void answered(struct sim *sim, int member)
     if (!role_takes_look(&state->role, started_ms))
         return;
     agent_look(sim, member, &facts);
+    facts.connection = 1; /* whatever server it is: a restart must be seen */
     role_note_look(state, &facts, started_ms);
     agent_take_facts(sim, member, &facts, started_ms);
     agent_keep_note(sim, member);

@@ -12,6 +12,7 @@ const char *const violation_names[VIOLATION_COUNT] = {[VIOLATION_NONE] = "none",
     [VIOLATION_SET_ASIDE] = "acknowledgedSetAside",
     [VIOLATION_EPOCH] = "epochFell",
     [VIOLATION_STUCK] = "stuck",
+    [VIOLATION_GTIDS] = "gtidsSaidToBeLost",
     [VIOLATION_UNEQUAL] = "unequal"};
 
 const char *const fault_names[FAULT_KIND_COUNT] = {[FAULT_SERVER_KILLED] = "serverKilled",

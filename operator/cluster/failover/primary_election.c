@@ -357,6 +357,11 @@ bool election_can_take_over(
         snprintf(why, size, "the pod of %s is leaving", member->name);
     else if (!str_empty(not_following))
         snprintf(why, size, "%s: %s", member->name, not_following);
+    else if (member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST)) /* it would never have what a move waits for */
+        snprintf(why, size,
+            "somebody has emptied the GTID set of %s: have it copied anew (kubectl delete pvc data-%s --wait=false; "
+            "kubectl delete pod %s)",
+            member->name, member->name, member->name);
     else if (reigns_has_extra(snapshot, member))
         snprintf(why, size, "%s holds transactions that the primary has not", member->name);
     else if (has_less_room(snapshot, member))
@@ -391,7 +396,7 @@ const struct cluster_member *election_successor(const struct cluster_snapshot *s
 {
     const struct cluster_member *best = NULL;
     bool is_first = true;
-    char reason[256], first[256] = "there is no other member";
+    char reason[ELECTION_WHY_SIZE], first[ELECTION_WHY_SIZE] = "there is no other member";
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member == cluster_primary(snapshot) || !member_is_wanted(snapshot, member))

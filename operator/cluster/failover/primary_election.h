@@ -13,6 +13,8 @@
 
 /* A replica that lags more is not asked to take over: clients would wait for it. */
 #define ELECTION_LAG_MAX_MS 5000
+/* Of a reason: it may name a member in three commands. */
+#define ELECTION_WHY_SIZE 384
 
 /*
  * Every member whose volume may hold data must have spoken, and servers with data must run (read-only), so that their

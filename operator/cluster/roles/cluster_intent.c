@@ -419,7 +419,7 @@ static bool must_archive(const struct cluster_snapshot *snapshot, enum transitio
 static void grant(const struct cluster_snapshot *snapshot, const struct cluster_wish *wish,
     const struct cluster_member *primary, struct cluster_intent *intent)
 {
-    char why[256];
+    char why[ELECTION_WHY_SIZE];
     const struct cluster_member *target = wish->target;
     if (target && !election_can_take_over(snapshot, target, why, sizeof(why)))
         target = NULL;
