@@ -35,6 +35,10 @@
 #define LABEL_DRILL "kubemysql.dev/drill" /* MysqlCluster: made for a restore drill of the cluster of that name */
 #define LABEL_ROLE "kubemysql.dev/role"   /* on database pods: LABEL_ROLE_* */
 
+/* Kubernetes' own, on an EndpointSlice: whose addresses it tells, and who writes it. */
+#define LABEL_SERVICE_NAME "kubernetes.io/service-name"
+#define LABEL_SLICE_MANAGER "endpointslice.kubernetes.io/managed-by"
+
 #define LABEL_APP "kubemysql.dev/app"            /* on everything of an App: its name */
 #define LABEL_SYNC "kubemysql.dev/configmapsync" /* ConfigMap: a copy; the namespace of its ConfigMapSync */
 

@@ -636,3 +636,43 @@ static struct kube_object *project_stateful_set(struct json_slice object, struct
 }
 
 const struct kube_projection projection_stateful_set = {.project = project_stateful_set};
+
+/* ---- Services and EndpointSlices ---- */
+
+static bool has_members(struct json_slice object)
+{
+    struct json_slice key, value;
+    const char *cursor = NULL;
+    return is_object_text(object) && json_slice_next_member(object, &cursor, &key, &value);
+}
+
+static struct kube_object *project_service(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    struct service_object *ret = (struct service_object *)kube_object_new(sizeof(*ret), &meta, 0, NULL);
+    ret->object.digest = kube_object_digest(object);
+    ret->has_selector = has_members(json_slice_get(object, "spec", "selector", NULL));
+    return &ret->object;
+}
+
+const struct kube_projection projection_service = {.project = project_service};
+
+static struct kube_object *project_endpoint_slice(struct json_slice object, struct error *err)
+{
+    struct kube_meta meta;
+    struct texts texts = {.count = 0};
+    if (kube_meta_scan(object, &meta, err) < 0)
+        return NULL;
+    texts_add(&texts, offsetof(struct endpoint_slice_object, ns), meta.ns, TEXT_ALL);
+    texts_add(&texts, offsetof(struct endpoint_slice_object, service),
+        json_slice_member(meta.labels, LABEL_SERVICE_NAME), KUBE_LABEL_MAX);
+    texts_add(&texts, offsetof(struct endpoint_slice_object, cluster), json_slice_member(meta.labels, LABEL_CLUSTER),
+        KUBE_LABEL_MAX);
+    struct endpoint_slice_object *ret = (struct endpoint_slice_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    ret->name = key_name(&ret->object);
+    return &ret->object;
+}
+
+const struct kube_projection projection_endpoint_slice = {.project = project_endpoint_slice};

@@ -132,7 +132,20 @@ struct stateful_set_object {
     const char *applied_template; /* annotation ANNOTATION_APPLIED_TEMPLATE; "" of one that an earlier version wrote */
 };
 
+struct service_object {
+    struct kube_object object;
+    bool has_selector;
+};
+
+struct endpoint_slice_object {
+    struct kube_object object;
+    const char *name, *ns;
+    const char *service; /* label kubernetes.io/service-name */
+    const char *cluster; /* label kubemysql.dev/cluster */
+};
+
 extern const struct kube_projection projection_mysql_cluster, projection_mysql_config, projection_mysql_terminal,
-    projection_mysql_backup, projection_pod, projection_pvc, projection_stateful_set;
+    projection_mysql_backup, projection_pod, projection_pvc, projection_stateful_set, projection_service,
+    projection_endpoint_slice;
 
 #endif

@@ -12,6 +12,7 @@
 
 const struct kube_kind kube_kind_pod = CORE("Pod", "pods", true);
 const struct kube_kind kube_kind_service = CORE("Service", "services", true);
+const struct kube_kind kube_kind_endpoints = CORE("Endpoints", "endpoints", true);
 const struct kube_kind kube_kind_config_map = CORE("ConfigMap", "configmaps", true);
 const struct kube_kind kube_kind_secret = CORE("Secret", "secrets", true);
 const struct kube_kind kube_kind_service_account = CORE("ServiceAccount", "serviceaccounts", true);

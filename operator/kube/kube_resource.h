@@ -31,9 +31,9 @@ struct kube_resource {
 };
 
 /* The kinds of Kubernetes itself that we use; ours are in operator/api. */
-extern const struct kube_kind kube_kind_pod, kube_kind_service, kube_kind_endpoint_slice, kube_kind_config_map,
-    kube_kind_secret, kube_kind_service_account, kube_kind_persistent_volume_claim, kube_kind_stateful_set,
-    kube_kind_pod_disruption_budget, kube_kind_event, kube_kind_lease, kube_kind_storage_class,
+extern const struct kube_kind kube_kind_pod, kube_kind_service, kube_kind_endpoint_slice, kube_kind_endpoints,
+    kube_kind_config_map, kube_kind_secret, kube_kind_service_account, kube_kind_persistent_volume_claim,
+    kube_kind_stateful_set, kube_kind_pod_disruption_budget, kube_kind_event, kube_kind_lease, kube_kind_storage_class,
     kube_kind_network_policy, kube_kind_namespace, kube_kind_deployment;
 
 /* "apps/v1" or "v1". */

@@ -12,6 +12,7 @@ static const char *const kind_names[PLAN_KIND_COUNT] = {
     [PLAN_SECRET] = "Secret",
     [PLAN_SERVICE] = "Service",
     [PLAN_ENDPOINT_SLICE] = "EndpointSlice",
+    [PLAN_ENDPOINTS] = "Endpoints",
     [PLAN_POD_DISRUPTION_BUDGET] = "PodDisruptionBudget",
     [PLAN_STATEFUL_SET] = "StatefulSet",
     [PLAN_POD] = "Pod",

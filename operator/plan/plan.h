@@ -30,6 +30,7 @@ enum plan_kind {
     PLAN_SECRET,
     PLAN_SERVICE,
     PLAN_ENDPOINT_SLICE,
+    PLAN_ENDPOINTS, /* only deleted */
     PLAN_POD_DISRUPTION_BUDGET,
     PLAN_STATEFUL_SET,
     PLAN_POD,
@@ -41,7 +42,7 @@ const char *plan_kind_name(enum plan_kind kind); /* "StatefulSet" */
 
 enum plan_verb {
     PLAN_APPLY,  /* server-side apply of body; never onto an object of another owner */
-    PLAN_PATCH,  /* merge patch of an object that we do not apply (volume claims) */
+    PLAN_PATCH,  /* merge patch of what an apply does not reach (volume claims, a field of somebody else) */
     PLAN_DELETE, /* with a UID precondition */
     PLAN_CREATE, /* of body, unless something of its name is there: whatever that is, it is left as it is */
     PLAN_ADOPT,  /* an orphan gets body's ownerReferences, and nothing else; body: metadata with labels and those */

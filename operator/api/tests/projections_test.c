@@ -249,6 +249,41 @@ static void stateful_sets(void **state)
     free(set);
 }
 
+static bool has_selector(const char *spec)
+{
+    _cleanup_(freep) char *text = xasprintf("{" META("a-mysql-primary") "},\"spec\":%s}", spec);
+    struct service_object *service = project(&projection_service, text);
+    bool ret = service->has_selector;
+    assert_int_not_equal(service->object.digest, 0);
+    free(service);
+    return ret;
+}
+
+static void services(void **state)
+{
+    UNUSED(state);
+    assert_true(has_selector("{\"ports\":[],\"selector\":{\"app\":\"x\"}}"));
+    assert_false(has_selector("{\"ports\":[]}"));
+    assert_false(has_selector("{\"selector\":{ }}"));
+    assert_false(has_selector("{\"selector\":null}"));
+}
+
+static void endpoint_slices(void **state)
+{
+    UNUSED(state);
+    struct endpoint_slice_object *slice = project(&projection_endpoint_slice,
+        "{" META("a-mysql-primary-4kx2p") ",\"labels\":{\"kubernetes.io/service-name\":\"a-mysql-primary\","
+                                          "\"kubemysql.dev/cluster\":\"a\"}},\"endpoints\":[]}");
+    assert_string_equal(slice->name, "a-mysql-primary-4kx2p");
+    assert_string_equal(slice->service, "a-mysql-primary");
+    assert_string_equal(slice->cluster, "a");
+    free(slice);
+    slice = project(&projection_endpoint_slice, "{" META("any") "}}");
+    assert_string_equal(slice->service, "");
+    assert_string_equal(slice->cluster, "");
+    free(slice);
+}
+
 #define CONTAINERS(init)                                                                                  \
     "\"initContainers\":[{\"name\":\"inject\",\"ports\":[{\"containerPort\":1}]},{\"name\":\"init\"" init \
     "}],\"containers\":[{\"name\":\"mysql\",\"ports\":[{\"containerPort\":3306}]}]"
@@ -311,8 +346,8 @@ static void malformed(void **state)
 {
     UNUSED(state);
     static const char *const texts[] = {"", "[]", "{}", "{\"metadata\":{}}", "{\"metadata\":{\"name\":5}}"};
-    static const struct kube_projection *const all[] = {
-        &projection_mysql_cluster, &projection_pod, &projection_pvc, &projection_stateful_set};
+    static const struct kube_projection *const all[] = {&projection_mysql_cluster, &projection_pod, &projection_pvc,
+        &projection_stateful_set, &projection_service, &projection_endpoint_slice};
     for (size_t i = 0; i < ARRAY_LEN(texts) * ARRAY_LEN(all); i++) {
         struct error err = ERROR_INIT;
         assert_null(all[i % ARRAY_LEN(all)]->project(slice(texts[i / ARRAY_LEN(all)]), &err));
@@ -330,6 +365,8 @@ int main(void)
         cmocka_unit_test(claims),
         cmocka_unit_test(phases_are_values),
         cmocka_unit_test(stateful_sets),
+        cmocka_unit_test(services),
+        cmocka_unit_test(endpoint_slices),
         cmocka_unit_test(digests),
         cmocka_unit_test(config_digests),
         cmocka_unit_test(ports_of_init),

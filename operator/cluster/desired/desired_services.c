@@ -134,8 +134,8 @@ json_t *desired_endpoint_slice(const struct cluster_snapshot *snapshot)
     bool open = desired_route_is_open(snapshot, primary) && fits_family(snapshot, primary->pod->pod_ip);
     json_t *slice = desired_object(snapshot, "discovery.k8s.io/v1", "EndpointSlice", snapshot->names.service_primary);
     json_t *labels = json_object_get(json_object_get(slice, "metadata"), "labels");
-    json_put_str(labels, "kubernetes.io/service-name", snapshot->names.service_primary);
-    json_put_str(labels, "endpointslice.kubernetes.io/managed-by", DESIRED_SLICE_MANAGER);
+    json_put_str(labels, LABEL_SERVICE_NAME, snapshot->names.service_primary);
+    json_put_str(labels, LABEL_SLICE_MANAGER, DESIRED_SLICE_MANAGER);
     json_put_str(slice, "addressType", snapshot->ipv6 ? "IPv6" : "IPv4");
     json_t *endpoints = json_array();
     if (open)

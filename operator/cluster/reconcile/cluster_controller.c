@@ -87,6 +87,7 @@ static const struct kube_kind *const kinds_of_plan[PLAN_KIND_COUNT] = {
     [PLAN_SECRET] = &kube_kind_secret,
     [PLAN_SERVICE] = &kube_kind_service,
     [PLAN_ENDPOINT_SLICE] = &kube_kind_endpoint_slice,
+    [PLAN_ENDPOINTS] = &kube_kind_endpoints,
     [PLAN_POD_DISRUPTION_BUDGET] = &kube_kind_pod_disruption_budget,
     [PLAN_STATEFUL_SET] = &kube_kind_stateful_set,
     [PLAN_POD] = &kube_kind_pod,
@@ -108,14 +109,25 @@ static struct informer *make_informer(
 {
     /* Our own slices only: the endpoint controllers copy a Service's labels onto theirs. */
     const struct informer_options options = {
-        .label_selector = kind == PLAN_ENDPOINT_SLICE ? SELECTOR_MANAGED
-            ",endpointslice.kubernetes.io/managed-by=" DESIRED_SLICE_MANAGER
+        .label_selector = kind == PLAN_ENDPOINT_SLICE ? SELECTOR_MANAGED "," LABEL_SLICE_MANAGER
+                                                                         "=" DESIRED_SLICE_MANAGER
                                                       : SELECTOR_MANAGED,
     };
     struct informer *informer =
         manager_informer(controller->manager, controller->targets.kinds[kind].resource, projection, &options);
     controller->targets.kinds[kind].informer = informer;
     return informer;
+}
+
+/* The others that bear our labels: of each Service with a selector there is one at least, which is let go at once. */
+static struct informer *make_foreign_slices(struct cluster_controller *controller)
+{
+    const struct informer_options options = {
+        .label_selector = SELECTOR_MANAGED "," LABEL_SLICE_MANAGER "!=" DESIRED_SLICE_MANAGER,
+        .wanted = cluster_foreign_slice_is_wanted,
+    };
+    const struct kube_resource *resource = controller->targets.kinds[PLAN_ENDPOINT_SLICE].resource;
+    return manager_informer(controller->manager, resource, &projection_endpoint_slice, &options);
 }
 
 static void make_informers(struct cluster_controller *controller)
@@ -133,9 +145,10 @@ static void make_informers(struct cluster_controller *controller)
     make_informer(controller, PLAN_STATEFUL_SET, &projection_stateful_set);
     make_informer(controller, PLAN_SERVICE_ACCOUNT, &kube_projection_child);
     make_informer(controller, PLAN_CONFIG_MAP, &kube_projection_child);
-    make_informer(controller, PLAN_SERVICE, &kube_projection_child);
+    make_informer(controller, PLAN_SERVICE, &projection_service);
     make_informer(controller, PLAN_ENDPOINT_SLICE, &kube_projection_child);
     make_informer(controller, PLAN_POD_DISRUPTION_BUDGET, &kube_projection_child);
+    sources->foreign_slices = make_foreign_slices(controller);
     for (int child = 0; child < CHILD_COUNT; child++)
         sources->children[child] = controller->targets.kinds[desired_child_kind((enum cluster_child)child)].informer;
 }
@@ -154,6 +167,7 @@ static void make_watches(struct cluster_controller *controller)
     controller_watch(controller->runtime, sources->pods, NULL, cluster_map_pod, NULL);
     controller_watch(controller->runtime, sources->claims, NULL, cluster_map_claim, NULL);
     controller_watch(controller->runtime, sources->backups, NULL, cluster_map_backup, NULL);
+    controller_watch(controller->runtime, sources->foreign_slices, NULL, cluster_map_foreign_slice, NULL);
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         controller_watch(controller->runtime, controller->targets.kinds[owned[i]].informer, NULL, controller_map_owner,
             sources->clusters);

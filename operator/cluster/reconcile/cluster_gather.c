@@ -239,6 +239,20 @@ static void gather_children(
     snapshot->stateful_set = (const struct stateful_set_object *)snapshot->children[CHILD_STATEFUL_SET];
 }
 
+/* Hardly ever is any there: their informer keeps those of primary Services, which have no selector. */
+static void gather_foreign_slices(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+{
+    const struct store *slices = sources->foreign_slices ? informer_store(sources->foreign_slices) : NULL;
+    size_t cursor = 0;
+    snapshot->foreign_slice_count = 0;
+    for (const struct kube_object *object; slices && (object = store_next(slices, &cursor));) {
+        const struct endpoint_slice_object *slice = (const struct endpoint_slice_object *)object;
+        if (str_eq(slice->ns, snapshot->ns) && str_eq(slice->service, snapshot->names.service_primary) &&
+            !object->deleting && snapshot->foreign_slice_count < CLUSTER_FOREIGN_SLICES_MAX)
+            snapshot->foreign_slices[snapshot->foreign_slice_count++] = slice;
+    }
+}
+
 /* The primary, or the one before it until the change is over, of a cluster that has somebody to take over: else nobody
  * has to be heard once its pod is gone. */
 static bool may_hand_over(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -456,6 +470,7 @@ static void gather_world(
 {
     _cleanup_(freep) char *key = kube_key(snapshot->ns, snapshot->name);
     gather_children(sources, memory, snapshot);
+    gather_foreign_slices(sources, snapshot);
     gather_roll(memory, snapshot);
     gather_final_backup(sources, snapshot);
     gather_restore_source(sources, snapshot);
@@ -485,6 +500,7 @@ void cluster_snapshot_drop_world(struct cluster_snapshot *snapshot)
 {
     memset(snapshot->children, 0, sizeof(snapshot->children));
     memset(snapshot->orphans, 0, sizeof(snapshot->orphans));
+    snapshot->foreign_slice_count = 0;
     snapshot->member_count = 0;
     snapshot->stateful_set = NULL;
     snapshot->check_pod = NULL;

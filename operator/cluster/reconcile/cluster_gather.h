@@ -16,6 +16,7 @@
 struct cluster_sources {
     struct informer *clusters, *configs, *terminals, *pods, *claims, *backups;
     struct informer *children[CHILD_COUNT]; /* by child; several share one */
+    struct informer *foreign_slices; /* EndpointSlices that are not ours, those of primary Services at least; or NULL */
     struct agent_fleet *fleet;
     const char *default_agent_image;
     const char *operator_version;

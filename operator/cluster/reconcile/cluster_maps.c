@@ -34,6 +34,26 @@ void cluster_map_backup(void *arg, const struct kube_object *object, controller_
         emit(emit_arg, key);
 }
 
+void cluster_map_foreign_slice(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg)
+{
+    UNUSED(arg);
+    const struct endpoint_slice_object *slice = (const struct endpoint_slice_object *)object;
+    struct cluster_names names;
+    cluster_names_init(&names, slice->cluster);
+    if (!str_empty(slice->cluster) && str_eq(slice->service, names.service_primary)) {
+        _cleanup_(freep) char *key = kube_key(slice->ns, slice->cluster);
+        emit(emit_arg, key);
+    }
+}
+
+/* generateName: the API server cuts what stands before the suffix to 58 characters, and CLUSTER_NAME_MAX leaves so many
+ * of "-mysql-primary". https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go */
+bool cluster_foreign_slice_is_wanted(void *arg, const char *key)
+{
+    UNUSED(arg);
+    return strstr(key, "-mysql-prima") != NULL;
+}
+
 bool cluster_map_matters(const struct kube_object *old_object, const struct kube_object *new_object)
 {
     return !old_object || !new_object || predicate_generation_or_digest_changed(old_object, new_object) ||

@@ -87,6 +87,20 @@ bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monoton
     return monotonic_ms - memory->conflict_since_ms >= CLUSTER_CONFLICT_NEWS_MS;
 }
 
+void cluster_memory_note_cleared(struct cluster_memory *memory, int64_t monotonic_ms)
+{
+    bool goes_on = memory->route_cleared_ms && monotonic_ms - memory->route_cleared_ms < 2 * memory->route_rest_ms;
+    memory->route_cleared_ms = monotonic_ms;
+    memory->route_rest_ms =
+        goes_on ? MIN_OF(2 * memory->route_rest_ms, CLUSTER_ROUTE_REST_MAX_MS) : CLUSTER_ROUTE_REST_MS;
+}
+
+int64_t cluster_memory_route_rest_ms(const struct cluster_memory *memory, int64_t monotonic_ms)
+{
+    int64_t rest_ms = memory->route_cleared_ms + memory->route_rest_ms - monotonic_ms;
+    return memory->route_cleared_ms ? MAX_OF(0, rest_ms) : 0;
+}
+
 void cluster_memory_note_held(struct cluster_memory *memory, int64_t epoch, bool held, int64_t monotonic_ms)
 {
     if (memory->held_epoch != epoch)

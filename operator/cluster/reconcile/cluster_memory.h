@@ -114,6 +114,8 @@ struct cluster_memory {
     char *before_error;                    /* owned; why that failed last time; NULL: it did not */
     int64_t before_asked_ms;               /* monotonic, 0: never */
     bool before_asked;                     /* it is under way */
+    int64_t route_cleared_ms;              /* monotonic, 0: never; cluster_memory_note_cleared */
+    int64_t route_rest_ms;
 };
 
 struct cluster_memories {
@@ -143,6 +145,14 @@ void cluster_memory_note_awaited(struct cluster_memory *memory, const struct age
 #define CLUSTER_CONFLICT_RETRY_MS 1000
 #define CLUSTER_CONFLICT_NEWS_MS 10000
 bool cluster_memory_note_conflict(struct cluster_memory *memory, int64_t monotonic_ms);
+
+/* What others have put beside the route is deleted (route_clear.h). What is back within twice the rest before the next
+ * time is put there by somebody who goes on: the rest is doubled then, so that two controllers do not write in turn. */
+#define CLUSTER_ROUTE_REST_MS 1000
+#define CLUSTER_ROUTE_REST_MAX_MS 60000
+void cluster_memory_note_cleared(struct cluster_memory *memory, int64_t monotonic_ms);
+/* In how many milliseconds that may be done again; 0: now. */
+int64_t cluster_memory_route_rest_ms(const struct cluster_memory *memory, int64_t monotonic_ms);
 
 /* How a reconcile ended; ERROR_NONE: well. True: people are told. A write of what has changed since it was read is
  * refused, and the next reconcile, which begins at once, reads it anew: so a conflict is told when it has come

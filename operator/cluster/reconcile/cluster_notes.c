@@ -190,6 +190,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     snapshot->closing_epoch = memory->closing_epoch;
     snapshot->heard_epoch = memory->heard_epoch;
     snapshot->seen_epoch = memory->seen_epoch;
+    snapshot->route_rest_ms = cluster_memory_route_rest_ms(memory, monotonic_ms);
 }
 
 /* ---- what is left for later ---- */

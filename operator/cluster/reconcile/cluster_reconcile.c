@@ -21,6 +21,7 @@ static void release(void *work)
     secret_free(reconcile->user_password);
     free(reconcile->ca_pem);
     json_decref(reconcile->template_before);
+    free(reconcile->route_cleared);
     free(reconcile->news);
     free(reconcile->decided_config_version);
     reconcile_context_release(&reconcile->context);

@@ -75,6 +75,7 @@ struct cluster_reconcile {
     bool template_asked;                   /* the StatefulSet was read before it is applied */
     json_t *template_before;               /* its pod template then; owned; NULL: there was none */
     char template_from[KUBE_NAME_MAX + 1]; /* its update revision then */
+    char *route_cleared;                   /* what the plan has taken away from the route; owned; NULL: nothing */
     bool names_looked;                     /* all that are somebody else's have been looked for */
     enum final_backup_act final_act;       /* after the status */
     enum volume_hold_act hold_act;         /* before that */

@@ -6,8 +6,11 @@
 #include "common/json.h"
 #include "operator/cluster/desired/template_change.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/rollout/route_clear.h"
 #include "operator/cluster/state/namespace_end.h"
 #include "operator/cluster/status/cluster_events.h"
+
+#define HTTP_ERRORS 300 /* and redirections */
 
 static bool find_child(const struct cluster_names *names, const struct plan_action *action, enum cluster_child *ret)
 {
@@ -87,6 +90,35 @@ static void tell_template_change(struct cluster_reconcile *reconcile, const stru
         reconcile->controller->cluster_resource, &reconcile->snapshot, text);
 }
 
+/* ---- what others have put beside the route ---- */
+
+/* A deletion that finds nothing is none, and no error either. */
+static void note_cleared(
+    struct cluster_reconcile *reconcile, const struct plan_action *action, const struct kube_answer *answer)
+{
+    char what[ROUTE_CLEARED_SIZE];
+    if (!route_clear_tell(action, what))
+        return;
+    if (action->kind == PLAN_ENDPOINTS)
+        cluster_memory_note_cleared(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
+    if (!answer || answer->status >= HTTP_ERRORS)
+        return;
+    char *before = reconcile->route_cleared;
+    bool is_first = action->kind == PLAN_ENDPOINTS; /* whichever is answered first: two Events of one text are one */
+    if (!before)
+        reconcile->route_cleared = xstrdup(what);
+    else
+        reconcile->route_cleared = xasprintf("%s, %s", is_first ? what : before, is_first ? before : what);
+    free(before);
+}
+
+static void tell_cleared(const struct cluster_reconcile *reconcile)
+{
+    if (reconcile->route_cleared)
+        cluster_events_route_cleared(manager_events(reconcile->controller->manager),
+            reconcile->controller->cluster_resource, &reconcile->snapshot, reconcile->route_cleared);
+}
+
 /* ---- the plan ---- */
 
 static void on_action(
@@ -98,14 +130,15 @@ static void on_action(
         reconcile_fail(&reconcile->context, err, NULL);
         reconcile->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */
     }
+    note_cleared(reconcile, action, err ? NULL : answer);
     if (!err && action->verb == PLAN_APPLY)
         remember_child(reconcile, action, answer);
     if (!err && action->verb == PLAN_ADOPT) /* the rest of the plan is the next reconcile's */
         reconcile_again_in(&reconcile->context, 1);
     if (!err && action->verb == PLAN_APPLY && action->kind == PLAN_STATEFUL_SET)
         tell_template_change(reconcile, answer);
-    if (!err && action->kind == PLAN_ENDPOINT_SLICE && reconcile->snapshot.last.roles.transition.failover &&
-        !str_empty(reconcile->snapshot.last.roles.transition.to))
+    if (!err && action->verb == PLAN_APPLY && action->kind == PLAN_ENDPOINT_SLICE &&
+        reconcile->snapshot.last.roles.transition.failover && !str_empty(reconcile->snapshot.last.roles.transition.to))
         cluster_reconcile_memory(reconcile)->failover_times.published_ms = clock_realtime_ms();
     if (!err && action->verb == PLAN_DELETE && action->kind == PLAN_POD && action->why)
         cluster_events_pod_replaced(manager_events(reconcile->controller->manager),
@@ -117,6 +150,7 @@ static void on_plan_done(void *arg, const struct plan *plan, const struct error 
     UNUSED(plan);
     UNUSED(err); /* on_action has it */
     struct cluster_reconcile *reconcile = arg;
+    tell_cleared(reconcile);
     phases_go_on(&reconcile->context.phases, cluster_reconcile_go_on(reconcile, CLUSTER_PHASE_AGENTS));
 }
 

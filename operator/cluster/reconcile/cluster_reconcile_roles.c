@@ -4,6 +4,7 @@
 #include "common/alloc.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
+#include "operator/cluster/rollout/route_clear.h"
 #include "operator/cluster/status/cluster_events.h"
 
 /* ---- what the status must say about roles ---- */
@@ -92,6 +93,7 @@ int cluster_phase_roles(void *arg)
     if (cluster_failover_is_swift(&reconcile->snapshot))
         return CLUSTER_PHASE_DONE;
     decide_plan(reconcile);
+    reconcile_again_in(&reconcile->context, route_clear_again_ms(&reconcile->snapshot));
     if (!str_empty(reconcile->snapshot.agent_turn.waits_for))
         reconcile_again_in(&reconcile->context, AGENT_TURN_RETRY_MS);
     return plan_is_empty(reconcile->decision.plan) ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_CHILDREN;

@@ -14,6 +14,7 @@
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_gate.h"
 #include "operator/cluster/rollout/cluster_roll.h"
+#include "operator/cluster/rollout/route_clear.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
 
@@ -415,6 +416,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
         decide_farewell(snapshot, ret);
         return;
     }
+    route_clear_decide(snapshot, ret->plan);
     if (snapshot->cluster.paused) {
         next_action(ret, "nothing is applied, rolled or copied: spec.paused is true");
         decide_route_only(snapshot, ret);

@@ -41,6 +41,9 @@ enum cluster_child {
     CHILD_COUNT,
 };
 
+/* There are as many as a selector makes; more are deleted when these are gone. */
+#define CLUSTER_FOREIGN_SLICES_MAX 8
+
 /* What we wrote last and how the object looked right after: the proof that nobody has changed it since. Zero:
  * unknown. */
 struct cluster_child_memory {
@@ -226,6 +229,10 @@ struct cluster_snapshot {
     const struct kube_object *orphans[CHILD_COUNT];
     const struct stateful_set_object *stateful_set; /* the same as children[CHILD_STATEFUL_SET] */
     struct cluster_child_memory memory[CHILD_COUNT];
+    /* EndpointSlices of the primary Service that are not ours (route_clear.h). */
+    const struct endpoint_slice_object *foreign_slices[CLUSTER_FOREIGN_SLICES_MAX];
+    int foreign_slice_count;
+    int64_t route_rest_ms; /* they are left until then, as some have just been deleted; 0: they are not */
     struct cluster_member members[CLUSTER_REPLICAS_MAX + 1];
     int member_count;                   /* ordinals 0..count-1: wanted ones, those that still exist, the primary */
     const struct pod_object *check_pod; /* tries a new image, my.cnf or template before members are touched */

@@ -474,6 +474,15 @@ void cluster_events_pod_replaced(struct event_recorder *recorder, const struct k
     event_record(recorder, &target, EVENT_NORMAL, "PodReplaced", "%s", why); /* the plan's executor has logged it */
 }
 
+void cluster_events_route_cleared(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *cleared)
+{
+    const struct event_target target = {
+        .resource = resource, .ns = snapshot->ns, .name = snapshot->name, .uid = snapshot->uid};
+    event_record(recorder, &target, EVENT_WARNING, "RouteCleared",
+        "Service %s is to lead to the primary alone; taken away from it: %s", snapshot->names.service_primary, cleared);
+}
+
 void cluster_events_server_tried(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *cut)
 {

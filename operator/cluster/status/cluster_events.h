@@ -61,6 +61,10 @@ void cluster_events_claims_kept(struct event_recorder *recorder, const struct ev
 /* A pod was deleted so that a new one takes its place; why: "replace NAME-mysql-1: it has an older template". */
 void cluster_events_pod_replaced(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *why);
+/* Others than the primary could be reached through the primary Service (route_clear.h); cleared: what of that was taken
+ * away, "Endpoints shop-mysql-primary, EndpointSlice shop-mysql-primary-x7k2p". */
+void cluster_events_route_cleared(struct event_recorder *recorder, const struct kube_resource *resource,
+    const struct cluster_snapshot *snapshot, const char *cleared);
 /* The check pod has started a server; cut: cluster_check_cut. */
 void cluster_events_server_tried(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const char *cut);

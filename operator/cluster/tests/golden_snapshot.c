@@ -16,9 +16,11 @@
 
 #define INFORMER_CLUSTERS PLAN_KIND_COUNT
 #define INFORMER_CONFIGS (PLAN_KIND_COUNT + 1)
+#define INFORMER_FOREIGN_SLICES (PLAN_KIND_COUNT + 2)
 #define FOREIGN_UID "0f000000-0000-4000-8000-00000000000f"
 #define GOLDEN_TEXT_MAX (4 * KM_MIB)
 #define CHILD_SEED 10 /* of the children's UIDs */
+#define FOREIGN_SLICE_SEED 400
 
 /* ---- files ---- */
 
@@ -173,8 +175,11 @@ static void put_set_status(const struct golden *golden, json_t *set, const json_
 
 static void put_child(struct golden *golden, enum cluster_child child, const char *state, const json_t *observed)
 {
-    const struct kube_projection *projection =
-        child == CHILD_STATEFUL_SET ? &projection_stateful_set : &kube_projection_child;
+    const struct kube_projection *projection = &kube_projection_child;
+    if (desired_child_kind(child) == PLAN_SERVICE)
+        projection = &projection_service;
+    else if (child == CHILD_STATEFUL_SET)
+        projection = &projection_stateful_set;
     _cleanup_(json_decrefp) json_t *object = desired_child(&golden->snapshot, child);
     if (child == CHILD_STATEFUL_SET) /* the pods are its own, those that are being deleted, too */
         json_object_del(json_object_get(json_object_get(object, "metadata"), "annotations"), ANNOTATION_AWAITED_PODS);
@@ -186,9 +191,11 @@ static void put_child(struct golden *golden, enum cluster_child child, const cha
             FOREIGN_UID);
     if (str_eq(state, "orphan"))
         json_object_del(json_object_get(object, "metadata"), "ownerReferences");
+    if (str_eq(state, "selector"))
+        json_put(json_object_get(object, "spec"), "selector", json_build("{s:s}", "app", "x"));
     const struct kube_object *live =
         put_object(golden, desired_child_kind(child), projection, object, CHILD_SEED + (unsigned)child);
-    memory.digest = live->digest + str_eq(state, "drifted");
+    memory.digest = live->digest + (str_eq(state, "drifted") || str_eq(state, "selector"));
     if (!str_eq(state, "unknown"))
         golden->memory.children[child] = memory;
     if (str_eq(state, "absent")) {
@@ -217,6 +224,20 @@ static void put_children(struct golden *golden, const json_t *cluster, const jso
         put_child(golden, (enum cluster_child)child,
             child_state(children, (enum cluster_child)child, &golden->snapshot.names), observed);
     golden->memory.children_known = true;
+}
+
+/* {NAME: merge patch onto an EndpointSlice that Kubernetes has made for the primary Service} */
+static void put_foreign_slices(struct golden *golden, const json_t *slices)
+{
+    const char *name;
+    json_t *patch;
+    unsigned seed = FOREIGN_SLICE_SEED;
+    json_object_foreach((json_t *)(uintptr_t)slices, name, patch) {
+        _cleanup_(json_decrefp) json_t *slice = json_build("{s:{s:s, s:s, s:{s:s, s:s}}}", "metadata", "namespace",
+            "ns1", "name", name, "labels", LABEL_CLUSTER, "shop", LABEL_SERVICE_NAME, "shop-mysql-primary");
+        json_merge(slice, patch);
+        put_object(golden, INFORMER_FOREIGN_SLICES, &projection_endpoint_slice, slice, seed++);
+    }
 }
 
 /* ---- what ran before ---- */
@@ -618,7 +639,7 @@ static void make_informers(struct golden *golden)
     } kinds[] = {
         {PLAN_SERVICE_ACCOUNT, &kube_kind_service_account, &kube_projection_child},
         {PLAN_CONFIG_MAP, &kube_kind_config_map, &kube_projection_child},
-        {PLAN_SERVICE, &kube_kind_service, &kube_projection_child},
+        {PLAN_SERVICE, &kube_kind_service, &projection_service},
         {PLAN_ENDPOINT_SLICE, &kube_kind_endpoint_slice, &kube_projection_child},
         {PLAN_POD_DISRUPTION_BUDGET, &kube_kind_pod_disruption_budget, &kube_projection_child},
         {PLAN_STATEFUL_SET, &kube_kind_stateful_set, &projection_stateful_set},
@@ -627,6 +648,7 @@ static void make_informers(struct golden *golden)
         {PLAN_TERMINAL, &kube_kind_mysql_terminal, &projection_mysql_terminal},
         {INFORMER_CLUSTERS, &kube_kind_mysql_cluster, &projection_mysql_cluster},
         {INFORMER_CONFIGS, &kube_kind_mysql_config, &projection_mysql_config},
+        {INFORMER_FOREIGN_SLICES, &kube_kind_endpoint_slice, &projection_endpoint_slice},
     };
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct kube_resource *resource = &golden->resources[kinds[i].index];
@@ -641,6 +663,7 @@ static void make_sources(struct golden *golden, const json_t *observed)
     struct cluster_sources *sources = &golden->sources;
     sources->clusters = golden->informers[INFORMER_CLUSTERS];
     sources->configs = golden->informers[INFORMER_CONFIGS];
+    sources->foreign_slices = golden->informers[INFORMER_FOREIGN_SLICES];
     sources->terminals = golden->informers[PLAN_TERMINAL];
     sources->pods = golden->informers[PLAN_POD];
     sources->claims = golden->informers[PLAN_VOLUME_CLAIM];
@@ -669,6 +692,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_pods(golden, json_object_get(observed, "pods"));
     put_claims(golden, json_object_get(observed, "claims"));
     put_children(golden, cluster, observed);
+    put_foreign_slices(golden, json_object_get(observed, "foreignSlices"));
     put_before(golden, cluster, json_object_get(observed, "before"));
     put_cluster(golden, cluster, NULL);
     golden->memory.storage_class.name = (char *)(uintptr_t)json_path_str(observed, "missingStorageClass", NULL);
@@ -685,6 +709,7 @@ struct golden *golden_new(const json_t *bare_cluster, const json_t *observed)
     put_hashes(golden, json_object_get(observed, "agents"));
     put_secrets(golden, json_object_get(observed, "secrets"));
     put_binding(golden, json_object_get(observed, "binding"));
+    golden->snapshot.route_rest_ms = json_path_int(observed, "routeRestMs", 0);
     put_refusals(golden, json_object_get(observed, "refusals"));
     golden->snapshot.template_change = json_path_str(observed, "templateChange.text", NULL);
     golden->snapshot.template_from = json_path_str(observed, "templateChange.from", NULL);

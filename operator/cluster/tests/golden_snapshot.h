@@ -7,7 +7,9 @@
  *   config        a MysqlConfig
  *   children      "settled": as wanted and remembered; else {CHILD: STATE} over settled ones, with CHILD as
  *                 "Service/shop-mysql" and STATE one of "absent", "drifted" (edited since our last write), "unknown"
- *                 (as wanted, but not remembered), "orphan", "foreign"
+ *                 (as wanted, but not remembered), "orphan", "foreign"; of a Service "selector": it has been given one
+ *   foreignSlices {NAME: merge patch} onto EndpointSlices of the primary Service that are not ours
+ *   routeRestMs   so long those are left, as others have just been deleted
  *   statefulSet   merge patch onto the live set (status, annotations, spec)
  *   appliedSpec   spec that the children were made from, if not the cluster's own: what is in force before a change
  *   pods, claims  merge patches onto ready members' pods and bound claims, by ordinal; null: there is none
@@ -52,8 +54,8 @@ struct golden {
     struct loop *loop;
     struct http_client *http;
     struct kube_client *client;
-    struct informer *informers[PLAN_KIND_COUNT + 2];
-    struct kube_resource resources[PLAN_KIND_COUNT + 2];
+    struct informer *informers[PLAN_KIND_COUNT + 3];
+    struct kube_resource resources[PLAN_KIND_COUNT + 3];
     struct cluster_sources sources;
     struct cluster_memory memory;
     struct cluster_snapshot snapshot;
