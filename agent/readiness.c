@@ -125,10 +125,11 @@ static void add_look_failed(const struct instance_state *state, int64_t now_ms, 
             "is closed if it must be, and changed in no other way",
             state->probe_error.message);
     else if (state->probe_error.kind == ERROR_NONE && *unread)
-        agent_status_add_problem(status, AGENT_PROBLEM_LOOK_FAILED,
-            "not known, as the server refuses to tell: %s; mend the table that it names, or DROP it if it is in the "
-            "database kubemysql: the primary's agent makes it anew",
-            unread);
+        agent_status_add_problem(status, AGENT_PROBLEM_LOOK_FAILED, "not known, as the server refuses to tell: %s; %s",
+            unread,
+            replication_unread_is_ours(unread) ? "mend the table that it names, or DROP it if it is in the database "
+                                                 "kubemysql: the primary's agent makes it anew"
+                                               : "mend what it names");
 }
 
 static void add_problems(const struct instance_state *state, int64_t now_ms, struct agent_status *status)

@@ -12,6 +12,7 @@
 #include "agent/mysql/sql_text.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/mysql/strangers.h"
+#include "agent/mysql/transactions.h"
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/hashmap.h"
@@ -28,6 +29,14 @@ enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect)
 }
 
 /* ---- what a look can do without ---- */
+
+#define THE_HEARTBEAT "the heartbeat (" HEARTBEAT_TABLE ")"
+#define ACCOUNTS "accounts"
+
+bool replication_unread_is_ours(const char *unread)
+{
+    return str_starts_with(unread, THE_HEARTBEAT ": ") || str_starts_with(unread, ACCOUNTS ": ");
+}
 
 bool replication_goes_without(
     char unread[static LOOK_UNREAD_SIZE], const char *what, const struct error *failure, struct error *err)
@@ -392,7 +401,7 @@ static int observe_beat(struct session *session, struct replication_facts *facts
         failure.code == ER_NO_SUCH_TABLE || failure.code == ER_BAD_DB)
         return 0;
     facts->beat_unread = true;
-    return replication_goes_without(facts->unread, "the heartbeat (" HEARTBEAT_TABLE ")", &failure, err) ? 0 : -1;
+    return replication_goes_without(facts->unread, THE_HEARTBEAT, &failure, err) ? 0 : -1;
 }
 
 /* Waits for metadata, global, backup and commit locks; rows and storage are waited for in other states. */
@@ -430,31 +439,13 @@ int replication_beat_locked(struct session *session, const char *agent_user, boo
 
 /* ---- long transactions ---- */
 
-#define CANDIDATES_MAX 64
-
 struct candidates {
     struct replication_facts *facts;
     const char *agent_user;
     struct strangers strangers;
-    struct {
-        char thread[24];
-        char seconds[24];
-    } v[CANDIDATES_MAX]; /* oldest first */
-    unsigned count;
-    unsigned first; /* the oldest one named so far */
+    struct transactions transactions;
+    size_t first; /* the oldest one named so far */
 };
-
-static void take_transaction(void *arg, unsigned count, const char *const *names, const char *const *values)
-{
-    struct candidates *candidates = arg;
-
-    UNUSED(names);
-    if (count < 2 || !values[0] || !values[1] || candidates->count == CANDIDATES_MAX)
-        return;
-    snprintf(candidates->v[candidates->count].thread, sizeof(candidates->v[0].thread), "%s", values[0]);
-    snprintf(candidates->v[candidates->count].seconds, sizeof(candidates->v[0].seconds), "%s", values[1]);
-    candidates->count++;
-}
 
 static const char *skip_to(const char *text, const char *end)
 {
@@ -497,14 +488,15 @@ const char *replication_verb(const char *statement, const char *command)
     return "Query";
 }
 
-static void name_transaction(const struct candidates *candidates, unsigned index, const char *const *values)
+static void name_transaction(const struct candidates *candidates, size_t index, const char *const *values)
 {
     struct replication_facts *facts = candidates->facts;
     const char *host = str_or_empty(values[2]);
     char text[256];
 
-    snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %s s: %s", values[0], str_or_empty(values[1]),
-        (int)MIN_OF(strcspn(host, ":"), 60), host, candidates->v[index].seconds, replication_verb(values[7], values[4]));
+    snprintf(text, sizeof(text), "thread %s of %.40s@%.*s, %lld s: %s", values[0], str_or_empty(values[1]),
+        (int)MIN_OF(strcspn(host, ":"), 60), host, (long long)candidates->transactions.v[index].age_s,
+        replication_verb(values[7], values[4]));
     row_value_copy(facts->long_transaction, sizeof(facts->long_transaction), text);
 }
 
@@ -518,46 +510,48 @@ static void take_process(void *arg, unsigned count, const char *const *names, co
         return;
     if (str_eq(values[1], candidates->agent_user) && !strangers_has(&candidates->strangers, values[0]))
         return;
-    for (unsigned i = 0; i < candidates->count; i++) {
-        if (!str_eq(values[0], candidates->v[i].thread))
-            continue;
-        candidates->facts->long_transactions++;
-        if (i < candidates->first) {
-            candidates->first = i;
-            name_transaction(candidates, i, values);
-        }
+    const struct transaction *found =
+        transactions_of(&candidates->transactions, strtoull(str_or_empty(values[0]), NULL, 10));
+    if (!found || (found->rows == 0 && !found->runs))
+        return;
+    size_t index = (size_t)(found - candidates->transactions.v);
+    candidates->facts->long_transactions++;
+    if (index < candidates->first) {
+        candidates->first = index;
+        name_transaction(candidates, index, values);
     }
 }
 
-static int look_for_transactions(
-    struct session *session, const char *agent_user, struct replication_facts *facts, struct error *err)
+static int name_transactions(struct session *session, struct candidates *candidates, struct error *err)
 {
-    struct candidates candidates = {.facts = facts, .agent_user = agent_user, .first = CANDIDATES_MAX};
-    char sql[512];
-
-    snprintf(sql, sizeof(sql),
-        "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) FROM information_schema.innodb_trx WHERE "
-        "trx_mysql_thread_id > 0 AND (trx_rows_modified > 0 OR trx_query IS NOT NULL) AND "
-        "trx_started < NOW() - INTERVAL %d SECOND ORDER BY trx_started",
-        LONG_TRANSACTION_S);
-    if (session_query(session, sql, take_transaction, &candidates, err) < 0)
-        return -1;
-    if (candidates.count == 0)
+    if (candidates->transactions.n == 0)
         return 0;
-    int rc = strangers_look(session, &candidates.strangers, err);
+    int rc = strangers_look(session, &candidates->strangers, err);
     if (rc == 0)
-        rc = session_query(session, "SHOW FULL PROCESSLIST", take_process, &candidates, err);
-    strangers_release(&candidates.strangers);
+        rc = session_query(session, "SHOW FULL PROCESSLIST", take_process, candidates, err);
+    strangers_release(&candidates->strangers);
+    return rc;
+}
+
+static int look_for_transactions(struct session *session, const struct dialect *dialect, const char *agent_user,
+    struct replication_facts *facts, struct error *err)
+{
+    struct candidates candidates = {.facts = facts, .agent_user = agent_user, .first = TRANSACTIONS_MAX};
+
+    int rc = transactions_look(session, dialect, LONG_TRANSACTION_S, &candidates.transactions, err);
+    if (rc == 0)
+        rc = name_transactions(session, &candidates, err);
+    transactions_release(&candidates.transactions);
     return rc;
 }
 
 /* One that is not known is not waited for: closing ends it. */
-static int observe_transactions(
-    struct session *session, const char *agent_user, struct replication_facts *facts, struct error *err)
+static int observe_transactions(struct session *session, const struct dialect *dialect, const char *agent_user,
+    struct replication_facts *facts, struct error *err)
 {
     struct error failure = ERROR_INIT;
 
-    if (look_for_transactions(session, agent_user, facts, &failure) == 0)
+    if (look_for_transactions(session, dialect, agent_user, facts, &failure) == 0)
         return 0;
     return replication_goes_without(facts->unread, "long transactions", &failure, err) ? 0 : -1;
 }
@@ -654,7 +648,7 @@ static int observe_system_tables(
     if (accounts_look(session, dialect, &facts->accounts_present, facts->accounts_hash, &failure) < 0) {
         if (failure.code == ER_LOCK_WAIT_TIMEOUT)
             return 0;
-        if (!replication_goes_without(facts->unread, "accounts", &failure, err))
+        if (!replication_goes_without(facts->unread, ACCOUNTS, &failure, err))
             return -1;
     }
     if (!facts->read_only && events_look(session, &facts->events_listed, &failure) < 0) {
@@ -677,7 +671,7 @@ static int observe_all(struct session *session, const struct dialect *dialect, c
         observe_beat(session, facts, err) < 0 || observe_system_tables(session, dialect, facts, err) < 0)
         return -1;
     add_executed(dialect, facts);
-    return facts->read_only ? 0 : observe_transactions(session, agent_user, facts, err);
+    return facts->read_only ? 0 : observe_transactions(session, dialect, agent_user, facts, err);
 }
 
 int replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,

@@ -128,6 +128,9 @@ void replication_facts_keep(struct replication_facts *to, const struct replicati
 bool replication_goes_without(
     char unread[static LOOK_UNREAD_SIZE], const char *what, const struct error *failure, struct error *err);
 
+/* Pure: what `unread` tells of is kept in tables of the database kubemysql, which the primary's agent makes. */
+bool replication_unread_is_ours(const char *unread);
+
 /* Pure: one column of the status of a replica, either spelling; positions are left out where the facts have no pool. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);
 

@@ -10,6 +10,7 @@
 #include "agent/mysql/role_close.h"
 #include "agent/mysql/room.h"
 #include "agent/mysql/strangers.h"
+#include "agent/mysql/transactions.h"
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/strbuf.h"
@@ -49,19 +50,21 @@ struct suspension {
     const struct role_suspend_wish *wish;
     const char *agent_user; /* whose connections stay, but for strangers' */
     struct strangers strangers;
+    struct transactions transactions;
     unsigned long long writers[KILLS_MAX];
     size_t writer_count;
 };
 
+/* Of SHOW PROCESSLIST. */
 enum column {
     COLUMN_ID,
     COLUMN_USER,
+    COLUMN_HOST,
     COLUMN_DATABASE,
     COLUMN_COMMAND,
+    COLUMN_TIME,
     COLUMN_STATE,
     COLUMN_TEXT,
-    COLUMN_ROWS,
-    COLUMN_AGE,
     COLUMNS
 };
 
@@ -72,28 +75,31 @@ static void take_connection(void *arg, unsigned count, const char *const *names,
     UNUSED(names);
     if (count < COLUMNS || !values[COLUMN_ID] || suspension->writer_count == KILLS_MAX)
         return;
-    int64_t age_ms = strtoll(str_or_empty(values[COLUMN_AGE]), NULL, 10) * 1000;
+    uint64_t id = strtoull(values[COLUMN_ID], NULL, 10);
+    const struct transaction *own = transactions_of(&suspension->transactions, id);
     if (role_suspend_writes(values[COLUMN_USER], values[COLUMN_DATABASE], values[COLUMN_COMMAND], values[COLUMN_STATE],
-            values[COLUMN_TEXT], strtoull(str_or_empty(values[COLUMN_ROWS]), NULL, 10), suspension->agent_user,
+            values[COLUMN_TEXT], own ? own->rows : 0, suspension->agent_user,
             strangers_has(&suspension->strangers, values[COLUMN_ID])) &&
-        suspension->wish->ends(suspension->wish->arg, age_ms))
-        suspension->writers[suspension->writer_count++] = strtoull(values[COLUMN_ID], NULL, 10);
+        suspension->wish->ends(suspension->wish->arg, own ? own->age_s * 1000 : 0))
+        suspension->writers[suspension->writer_count++] = id;
+}
+
+static void forget(struct suspension *suspension)
+{
+    strangers_release(&suspension->strangers);
+    transactions_release(&suspension->transactions);
 }
 
 static int end_writers(struct suspension *suspension, struct error *err)
 {
-    static const char list[] =
-        "SELECT p.ID, p.USER, p.DB, p.COMMAND, p.STATE, LEFT(p.INFO, 64), MAX(COALESCE(t.trx_rows_modified, 0)), "
-        "MAX(COALESCE(TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), 0)) "
-        "FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t "
-        "ON t.trx_mysql_thread_id = p.ID GROUP BY p.ID, p.USER, p.DB, p.COMMAND, p.STATE, LEFT(p.INFO, 64)";
     bool softly = suspension->dialect->family == AGENT_FLAVOUR_MARIADB;
     struct error failure = ERROR_INIT;
 
     suspension->writer_count = 0;
-    strangers_release(&suspension->strangers);
+    forget(suspension);
     if (strangers_look(suspension->other, &suspension->strangers, err) < 0 ||
-        session_query(suspension->other, list, take_connection, suspension, err) < 0)
+        transactions_look(suspension->other, suspension->dialect, -1, &suspension->transactions, err) < 0 ||
+        session_query(suspension->other, "SHOW PROCESSLIST", take_connection, suspension, err) < 0)
         return -1;
     for (size_t i = 0; i < suspension->writer_count; i++) {
         _cleanup_(freep) char *sql = xasprintf("KILL %s%llu", softly ? "SOFT " : "", suspension->writers[i]);
@@ -186,7 +192,7 @@ int role_suspend(struct session *session, const struct dialect *dialect, const s
     open_other(&suspension);
     int rc = raise_barrier(&suspension, ret_done, err);
     session_close(suspension.other);
-    strangers_release(&suspension.strangers);
+    forget(&suspension);
     if (rc < 0 || !*ret_done)
         return rc;
     if (wish->root && dialect->super_read_only && !is_given_up(&suspension))
@@ -202,7 +208,7 @@ int role_end_writers(struct session *session, const struct dialect *dialect, con
 
     *ret_any = false;
     int rc = end_writers(&suspension, err);
-    strangers_release(&suspension.strangers);
+    forget(&suspension);
     if (rc < 0)
         return -1;
     *ret_any = suspension.writer_count > 0;

@@ -7,6 +7,7 @@
 
 #include "agent/mysql/role_close.h"
 #include "agent/mysql/strangers.h"
+#include "agent/mysql/transactions.h"
 #include "common/alloc.h"
 
 #define ER_NO_SUCH_THREAD 1094
@@ -101,45 +102,71 @@ static void take_row(void *arg, unsigned count, const char *const *names, const 
     list->v[list->n++] = tmp_client_of(&row, list->agent_user, strangers_has(&list->strangers, row.id));
 }
 
-/* A transaction of many statements fills the binary log's cache. The server has its start in whole seconds: short ones
- * are not to look older than they are. */
-#define TRANSACTION_AGE "COALESCE(MAX(TIMESTAMPDIFF(SECOND, x.trx_started, NOW())), 0) * 1000 - 1000"
-#define OF_TRANSACTION " LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = "
-#define LIST(age, thread, bytes)                                                                                   \
-    "SELECT p.ID, MAX(p.USER), MAX(p.COMMAND), MAX(p.STATE), GREATEST(MAX(" age "), " TRANSACTION_AGE "), " thread \
-    ", " bytes ", NULL FROM information_schema.processlist p" OF_TRANSACTION "p.ID GROUP BY p.ID"
+#define LIST(thread, bytes)                                                                 \
+    "SELECT p.ID, p.USER, p.COMMAND, p.STATE, p.TIME_MS, " thread ", " bytes ", NULL FROM " \
+    "information_schema.processlist p"
 
-/* For MySQL without a performance schema, or with one that is too old: there is no number of a thread. */
-static const char plain_list[] = LIST("p.TIME * 1000", "NULL", "NULL");
-static const char mariadb_list[] = LIST("p.TIME_MS", "MAX(p.TID)", "NULL");
-static const char counting_list[] = LIST("p.TIME_MS", "MAX(p.TID)", "MAX(p.TMP_SPACE_USED)");
+static const char mariadb_list[] = LIST("p.TID", "NULL");
+static const char counting_list[] = LIST("p.TID", "p.TMP_SPACE_USED");
 /* Statements within routines count as their own. */
 static const char mysql_list[] =
     "SELECT t.PROCESSLIST_ID, MAX(t.PROCESSLIST_USER), MAX(t.PROCESSLIST_COMMAND), MAX(t.PROCESSLIST_STATE), "
-    "GREATEST(COALESCE(MAX(s.TIMER_WAIT) DIV 1000000000, MAX(t.PROCESSLIST_TIME) * 1000, 0), " TRANSACTION_AGE "), "
+    "COALESCE(MAX(s.TIMER_WAIT) DIV 1000000000, MAX(t.PROCESSLIST_TIME) * 1000, 0), "
     "MAX(t.THREAD_OS_ID), NULL, MAX(s.CREATED_TMP_DISK_TABLES + s.SORT_MERGE_PASSES) "
     "FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s "
-    "ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL" OF_TRANSACTION
-    "t.PROCESSLIST_ID WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID IS NOT NULL GROUP BY t.PROCESSLIST_ID";
+    "ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL "
+    "WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID IS NOT NULL GROUP BY t.PROCESSLIST_ID";
 
-static const char *list_of(const struct server_version *version)
+/* For MySQL without a performance schema, or with one that is too old: there is no number of a thread. Id, User, Host,
+ * db, Command, Time, State, Info. */
+static void take_process(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    char age_ms[32];
+
+    if (count < 8)
+        return;
+    snprintf(age_ms, sizeof(age_ms), "%lld", strtoll(str_or_empty(values[5]), NULL, 10) * 1000);
+    const char *const row[COLUMNS] = {values[0], values[1], values[4], values[6], age_ms, NULL, NULL, NULL};
+    take_row(arg, COLUMNS, names, row);
+}
+
+/* A transaction of many statements fills the binary log's cache. The server has its start in whole seconds: short ones
+ * are not to look older than they are. */
+static int add_transactions(
+    struct session *session, const struct server_version *version, struct list *list, struct error *err)
+{
+    struct transactions transactions;
+
+    int rc = transactions_look(session, dialect_for(version), 1, &transactions, err);
+    for (size_t i = 0; rc == 0 && i < list->n; i++) {
+        const struct transaction *own = transactions_of(&transactions, list->v[i].id);
+        if (own)
+            list->v[i].age_ms = MAX_OF(list->v[i].age_ms, own->age_s * 1000 - 1000);
+    }
+    transactions_release(&transactions);
+    return rc;
+}
+
+static int list_all(struct session *session, const struct server_version *version, struct list *list, struct error *err)
 {
     if (version->flavour == AGENT_FLAVOUR_MARIADB)
-        return version->number >= VERSION_NUMBER(11, 5, 0) ? counting_list : mariadb_list;
-    return version->number >= VERSION_NUMBER(5, 7, 0) ? mysql_list : plain_list;
+        return session_query(
+            session, version->number >= VERSION_NUMBER(11, 5, 0) ? counting_list : mariadb_list, take_row, list, err);
+    if (version->number >= VERSION_NUMBER(5, 7, 0) && session_query(session, mysql_list, take_row, list, err) < 0)
+        return -1;
+    return list->n > 0 ? 0 : session_query(session, "SHOW PROCESSLIST", take_process, list, err);
 }
 
 int tmp_clients_list(struct session *session, const struct server_version *version, struct tmp_client **ret,
     size_t *ret_count, struct error *err)
 {
     struct list list = {.v = xnew_array(struct tmp_client, TMP_CLIENTS_MAX), .agent_user = session_user(session)};
-    const char *sql = list_of(version);
 
     int rc = strangers_look(session, &list.strangers, err);
     if (rc == 0)
-        rc = session_query(session, sql, take_row, &list, err);
-    if (rc == 0 && list.n == 0 && sql == mysql_list)
-        rc = session_query(session, plain_list, take_row, &list, err);
+        rc = list_all(session, version, &list, err);
+    if (rc == 0)
+        rc = add_transactions(session, version, &list, err);
     strangers_release(&list.strangers);
     *ret = list.v;
     *ret_count = list.n;

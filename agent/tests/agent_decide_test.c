@@ -431,8 +431,13 @@ static void test_what_the_server_refuses_to_tell(void **unused)
     assert_int_equal(status.problem_count, 1);
     assert_int_equal(status.problems[0].kind, AGENT_PROBLEM_LOOK_FAILED);
     assert_non_null(strstr(status.problems[0].message, "the heartbeat: as the test wants"));
+    assert_null(strstr(status.problems[0].message, "DROP")); /* by its whole name it is a table of ours */
     assert_int_equal(status.replication.applied_epoch, 3);
     assert_int_equal(status.noted_since, 0);
+    snprintf(state.replication.unread, sizeof(state.replication.unread), "accounts: as the test wants");
+    status = (struct agent_status){0};
+    readiness_fill_status(&state, NOW, &status);
+    assert_non_null(strstr(status.problems[0].message, "DROP"));
     state.replication.unread[0] = '\0';
     state.replication.beat_unread = false;
     status = (struct agent_status){0};

@@ -100,6 +100,47 @@ static void test_closed_although_tables_cannot_be_read(void **state)
     await_well(rig);
 }
 
+/* What a client says is nobody's business, and keeps nobody from looking: characters of four bytes, bytes that are no
+ * characters, and other character sets than the agent's. */
+#define ONE_WAITS(charset, id, text) \
+    "SET NAMES " charset "; BEGIN; INSERT INTO t.w VALUES (" id "); SELECT SLEEP(60), " text
+static const char *const waiting[] = {
+    ONE_WAITS("utf8mb4", "21", "'\xf0\x9f\x98\x80'"),
+    ONE_WAITS("utf8mb4", "22", "_binary '\xff\xfe\xf0\x9f'"),
+    ONE_WAITS("binary", "23", "'\xff\xfe\xf0\x9f\x80'"),
+    ONE_WAITS("latin1", "24", "'\xe9\xff\xfe'"),
+};
+
+static bool names_all_that_wait(const struct member *member)
+{
+    return member->status.long_transactions == ARRAY_LEN(waiting) &&
+        strstr(member->status.long_transaction, " s: SELECT");
+}
+
+static bool names_nobody(const struct member *member)
+{
+    return is_well(member) && member->status.long_transactions == 0;
+}
+
+static void test_looked_at_whatever_clients_say(void **state)
+{
+    struct replication_rig *rig = *state;
+    pid_t pids[ARRAY_LEN(waiting)];
+
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+        pids[i] = member_hold_lock(rig, 0, waiting[i], 0);
+    member_await(rig, 0, names_all_that_wait, "naming those whose transactions are open");
+    for (int i = 0; i < 20; i++) {
+        replication_rig_run(rig, 100);
+        assert_false(told(&rig->members[0]));
+    }
+    assert_true(is_well(&rig->members[0]));
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+        member_release_lock(pids[i]);
+    assert_true(member_says(rig, 0, "SELECT COUNT(*) FROM t.w WHERE id BETWEEN 21 AND 24", "0"));
+    member_await(rig, 0, names_nobody, "without open transactions");
+}
+
 /* A view in place of the table: it is named, and closing needs none of it. */
 static void test_closed_although_the_heartbeat_cannot_be_read(void **state)
 {
@@ -163,12 +204,14 @@ int look_stories_run(bool mysql)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_a_heartbeat_of_another_shape_is_made_anew),
+        cmocka_unit_test(test_looked_at_whatever_clients_say),
         cmocka_unit_test(test_closed_although_tables_cannot_be_read),
         cmocka_unit_test(test_closed_although_the_heartbeat_cannot_be_read),
     };
     const struct CMUnitTest mysql_tests[] = {
         cmocka_unit_test(test_the_members),
         cmocka_unit_test(test_a_heartbeat_of_another_shape_is_made_anew),
+        cmocka_unit_test(test_looked_at_whatever_clients_say),
         cmocka_unit_test(test_closed_although_tables_cannot_be_read),
         cmocka_unit_test(test_closed_although_the_heartbeat_cannot_be_read),
         cmocka_unit_test(test_closed_although_no_look_gets_to_its_end),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * look_stories.h: servers that do not tell all that a look asks for: tables of another shape, rights that the agent has
- * lost. What is told of them all the same, and that they are closed.
+ * lost, clients whose statements hold any bytes. What is told of them all the same, and that they are closed.
  */
 #ifndef KM_AGENT_TESTS_LOOK_STORIES_H
 #define KM_AGENT_TESTS_LOOK_STORIES_H

@@ -203,7 +203,7 @@ static void test_a_server_without_its_scout(void **state)
     assert_int_equal(agent_rig_wait(server), 0);
 }
 
-/* Beside it: one who reads for longer, one who sleeps, and one who writes all the time, into the binary log as well. */
+/* Beside it: one who reads for longer, and says so with a character of four bytes, one who sleeps, and one who writes all the time, into the binary log as well. */
 static void test_a_sort_is_ended(void **state)
 {
     struct replication_rig *rig = *state;
@@ -211,7 +211,8 @@ static void test_a_sort_is_ended(void **state)
     struct agent_process server = rig->members[0].rig->server;
 
     strbuf_init(&check, 16 * KM_MIB);
-    pid_t reader = app_begins(rig, "SELECT SUM(" SLOWLY " + LENGTH(filler)) FROM t.big; SELECT SLEEP(600)");
+    pid_t reader = app_begins(rig,
+        "SET NAMES utf8mb4; SELECT SUM(" SLOWLY " + LENGTH(filler)), '\xf0\x9f\x98\x80' FROM t.big; SELECT SLEEP(600)");
     pid_t sleeper = member_hold_lock(rig, 0, "SELECT 1", 600);
     struct writer *writer = writer_start_at(rig, 0, APP, APP_PASSWORD, "t.w (id)");
     replication_rig_run(rig, 1500);

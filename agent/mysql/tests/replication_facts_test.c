@@ -170,6 +170,17 @@ static void test_a_heartbeat_that_cannot_be_read(void **unused)
     assert_int_equal(kept.beat_epoch, 0);
 }
 
+/* Only what the agent makes anew may be dropped. */
+static void test_whose_tables_are_not_read(void **state)
+{
+    UNUSED(state);
+    assert_true(replication_unread_is_ours("the heartbeat (kubemysql.heartbeat): server error 1054: no such column"));
+    assert_true(replication_unread_is_ours("accounts: server error 1146: no such table"));
+    assert_false(replication_unread_is_ours("long transactions: server error 3854: Cannot convert string"));
+    assert_false(replication_unread_is_ours("counters and settings: server error 1227: accounts: "));
+    assert_false(replication_unread_is_ours(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_an_error_is_whole),
         cmocka_unit_test(test_what_a_look_goes_without),
         cmocka_unit_test(test_a_heartbeat_that_cannot_be_read),
+        cmocka_unit_test(test_whose_tables_are_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
