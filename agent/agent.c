@@ -450,6 +450,7 @@ static void on_tended(void *arg, const struct error *error, const struct action_
     if (error->kind != ERROR_NONE) {
         log_warn("accounts could not be applied", LOG_ERR(error));
         state->accounts_error = *error;
+        state->accounts_error_scope = agent->accounts_scope;
         state->accounts_retry_ms = clock_monotonic_ms() + ACCOUNTS_RETRY_MS;
     } else {
         error_clear(&state->accounts_error);

@@ -146,8 +146,11 @@ bool agent_note_digest(struct instance_state *state)
     const uint64_t seen = state->observed.has_status ? state->observed.accounts_digest : 0;
     bool is_new = seen && !state->action_running && state->probe_started_ms > role->finished_ms;
 
-    if (role->has_order && role->order.role != AGENT_ROLE_PRIMARY)
+    if (role->has_order && role->order.role != AGENT_ROLE_PRIMARY) {
         state->accounts_digest = 0;
+        if (state->accounts_error_scope > ACCOUNTS_NONE)
+            error_clear(&state->accounts_error);
+    }
     if (!is_new || !agent_is_primary(state))
         return false;
     bool is_changed = state->accounts_digest && state->accounts_digest != seen;

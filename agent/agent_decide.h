@@ -55,7 +55,8 @@ bool agent_asks_for_lock_waits(const struct instance_state *state, bool with_sta
 /* How much may be done about accounts now. */
 enum accounts_scope agent_accounts_scope(const struct instance_state *state);
 /* What a look has seen of the accounts: true if another hand has changed what this primary made. While another member is
- * primary, that one makes them: what this one held is forgotten, and as primary again it begins with what it finds, if
+ * primary, that one makes them: what this one held is forgotten, and why it could not make them (the server was read-only
+ * already, perhaps), and as primary again it begins with what it finds, if
  * the record beside it says that its own wish was carried out. */
 bool agent_note_digest(struct instance_state *state);
 /* Or nearly: people should hear of it. */

@@ -253,9 +253,10 @@ struct instance_state {
     uint64_t accounts_digest; /* of what was applied, as the server holds it (accounts.h); 0: not known */
     bool accounts_incomplete; /* a file that is needed is missing */
     bool accounts_once;       /* they were applied to this data folder at some time */
-    enum accounts_scope accounts_scope; /* of what was applied */
-    struct error files_error;           /* the mounted files cannot be used */
-    struct error accounts_error;        /* why the latest attempt failed */
+    enum accounts_scope accounts_scope;       /* of what was applied */
+    struct error files_error;                 /* the mounted files cannot be used */
+    struct error accounts_error;              /* why the latest attempt failed */
+    enum accounts_scope accounts_error_scope; /* of that attempt */
     int64_t accounts_retry_ms;
     bool action_running;
     const char *missing_file; /* static text; NULL: none */

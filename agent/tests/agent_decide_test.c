@@ -446,6 +446,28 @@ static void test_what_the_server_refuses_to_tell(void **unused)
     assert_int_equal(status.noted_since, 2);
 }
 
+/* ER_OPTION_PREVENTS_STATEMENT: the server was closed meanwhile. */
+static void test_why_a_primary_could_not_make_accounts_goes_with_its_role(void **unused)
+{
+    struct instance_state state = healthy();
+    struct agent_status status = {0};
+
+    UNUSED(unused);
+    state.accounts_error_scope = ACCOUNTS_LOGGED;
+    error_set_code(&state.accounts_error, ERROR_DATABASE, 1290, "server error 1290: --read-only");
+    assert_false(agent_note_digest(&state));
+    readiness_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_int_equal(status.problems[0].kind, AGENT_PROBLEM_ACCOUNTS_FAILED);
+    state.role.order.role = AGENT_ROLE_REPLICA;
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_error.kind, ERROR_NONE);
+    state.accounts_error_scope = ACCOUNTS_NONE; /* its own: the system tables are not upgraded */
+    set_error(&state.accounts_error, ERROR_DATABASE);
+    assert_false(agent_note_digest(&state));
+    assert_int_equal(state.accounts_error.kind, ERROR_DATABASE);
+}
+
 static void test_a_look_that_fails_is_told(void **unused)
 {
     struct instance_state state = healthy();
@@ -710,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_accounts_of_a_replica),
         cmocka_unit_test(test_a_server_that_is_full_of_connections_is_told),
         cmocka_unit_test(test_what_the_server_refuses_to_tell),
+        cmocka_unit_test(test_why_a_primary_could_not_make_accounts_goes_with_its_role),
         cmocka_unit_test(test_a_look_that_fails_is_told),
         cmocka_unit_test(test_a_server_that_cannot_require_tls_is_told),
         cmocka_unit_test(test_a_bad_wish_takes_no_working_database_out_of_service),
