@@ -122,9 +122,16 @@ static bool is_led(const struct instance_state *state)
     return state->role.opened && !facts->configured && waits_as_ordered(facts, &state->role.order);
 }
 
+/* For applications. */
+static bool is_shut(const struct instance_state *state)
+{
+    return state->replication.read_only || state->replication.root_only;
+}
+
+/* For applications, too: with MySQL's read_only alone only administrators write. */
 static bool is_open(const struct instance_state *state)
 {
-    return is_led(state) && !state->replication.read_only && !state->role.closed_for_room;
+    return is_led(state) && !is_shut(state) && !state->role.closed_for_room;
 }
 
 static bool is_semi_sync_primary(const struct role_state *role)
@@ -212,12 +219,6 @@ bool role_opens_for_root(const struct instance_state *state, int64_t now_ms)
 
     return role->closed_for_room && role->root_until_ms && now_ms < role->root_end_ms && !is_closing &&
         !is_at_last_floor(state, now_ms);
-}
-
-/* For applications. */
-static bool is_shut(const struct instance_state *state)
-{
-    return state->replication.read_only || state->replication.root_only;
 }
 
 bool role_serves_reads(const struct instance_state *state)

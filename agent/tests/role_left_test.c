@@ -39,6 +39,25 @@ static void test_a_thread_that_is_left_stopped(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
 }
 
+/* MySQL lets administrators write then, and applications not. */
+static void test_a_primary_that_a_hand_has_set_read_only(void **unused)
+{
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    state.replication = (struct replication_facts){.seen = true, .has_super_read_only = true};
+    state.role.order = (struct agent_order){.epoch = 3, .role = AGENT_ROLE_PRIMARY};
+    state.role.opened = true;
+    assert_true(role_done(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.root_only = true;
+    assert_false(role_done(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+    state.replication.root_only = false;
+    state.replication.read_only = true; /* super_read_only, too */
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+}
+
 /* Replicas were scaled in and out again before the pod went: its data counts as that of any other member. */
 static void test_a_member_that_is_led_again_has_not_left(void **unused)
 {
@@ -74,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_that_is_left_stopped),
+        cmocka_unit_test(test_a_primary_that_a_hand_has_set_read_only),
         cmocka_unit_test(test_a_member_that_is_led_again_has_not_left),
     };
 

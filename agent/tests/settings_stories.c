@@ -250,6 +250,19 @@ static void test_a_lock_is_seen_without_a_heartbeat(void **state)
     await_ready(rig);
 }
 
+/* ---- settings that shut clients out ---- */
+
+/* Applications cannot write then. MySQL's read_only leaves administrators free to. */
+static void test_a_primary_is_opened_again(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    await_ready(rig);
+    assert_true(member_owner_sql(rig, 0, "SET GLOBAL read_only = 1", NULL));
+    assert_true(member_says(rig, 0, "SELECT @@global.read_only", "0"));
+    await_ready(rig);
+}
+
 int settings_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +272,7 @@ int settings_stories_run(bool mysql)
         cmocka_unit_test(test_an_account_that_waits_does_not_hang_its_server),
         cmocka_unit_test(test_a_lock_is_seen_without_a_heartbeat),
         cmocka_unit_test(test_a_server_without_an_order_stays_closed),
+        cmocka_unit_test(test_a_primary_is_opened_again),
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
