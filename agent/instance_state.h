@@ -35,6 +35,7 @@ enum role_action {
     ROLE_ACTION_ROTATE,
     ROLE_ACTION_HOLD,        /* receives no more, goes on applying */
     ROLE_ACTION_END_WRITERS, /* of a server that is closed for writes, which some may write on nevertheless (MariaDB) */
+    ROLE_ACTION_ADMIT,       /* MySQL: clients are let in again, whom offline_mode shuts out */
     ROLE_ACTION_RECOVER,     /* what was received before the server's start is looked after, before anything drops it */
     ROLE_ACTION_COUNT
 };

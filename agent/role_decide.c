@@ -583,6 +583,18 @@ static struct role_decision decide_without_order(const struct instance_state *st
     return (struct role_decision){.action = close ? ROLE_ACTION_CLOSE : otherwise, .urgent = true};
 }
 
+bool role_is_left_offline(const struct instance_state *state)
+{
+    return state->replication.offline && state->role.has_order && state->role.leave_threads;
+}
+
+/* Somebody has set offline_mode, or a close was cut off that had: in whatever role, clients are let in again once the
+ * server is as ordered. */
+static bool wants_admission(const struct instance_state *state)
+{
+    return state->replication.offline && state->role.has_order && !role_is_left_offline(state);
+}
+
 static struct role_decision decide_by_role(const struct instance_state *state, int64_t now_ms)
 {
     struct role_decision decision;
@@ -600,6 +612,8 @@ static struct role_decision decide_by_role(const struct instance_state *state, i
         decision = decide_none(state);
         break;
     }
+    if (decision.action == ROLE_ACTION_NONE && wants_admission(state))
+        decision.action = ROLE_ACTION_ADMIT;
     return decision;
 }
 

@@ -93,6 +93,8 @@ bool role_is_isolated(const struct instance_state *state, int64_t now_ms);
 /* A thread that runs no more although nothing went wrong, since we started it, and which is left so
  * (agent_order.h: leave_threads). */
 bool role_is_left_stopped(const struct instance_state *state);
+/* Clients are refused by offline_mode, and that is left so for the same reason. */
+bool role_is_left_offline(const struct instance_state *state);
 /* The server is to be stopped (role->leaving), and this replica may receive still, or has received what it has not
  * applied: it stops to receive, and applies that first (pre_stop.h). False if nothing is being applied: a person has
  * stopped the applier, or it has an error. */

@@ -309,6 +309,7 @@ static const char *const action_texts[ROLE_ACTION_COUNT] = {
     [ROLE_ACTION_ROTATE] = "its binary log begins a new file",
     [ROLE_ACTION_HOLD] = "receives no more",
     [ROLE_ACTION_END_WRITERS] = "those who wrote were ended",
+    [ROLE_ACTION_ADMIT] = "clients are let in again, as somebody had set offline_mode",
     [ROLE_ACTION_RECOVER] = "what was received before the start is looked after",
 };
 
@@ -423,7 +424,7 @@ static void begin(struct role_keeper *keeper, const struct role_decision *decisi
     relay_notes_keep(&keeper->notes, keeper->state);
     /* These drop nothing, and wait for no disk. */
     bool drops_nothing = decision->action == ROLE_ACTION_CLOSE || decision->action == ROLE_ACTION_SUSPEND ||
-        decision->action == ROLE_ACTION_END_WRITERS;
+        decision->action == ROLE_ACTION_END_WRITERS || decision->action == ROLE_ACTION_ADMIT;
     if (!drops_nothing)
         job.note_change = catch_up_note_unsynced(&keeper->notes.catch_up);
     role_lane_start(keeper->lane, &job);

@@ -218,6 +218,8 @@ static int change(struct role_lane *lane, const struct dialect *dialect, struct 
         return role_hold(lane->session, dialect, err);
     case ROLE_ACTION_ROTATE:
         return session_exec(lane->session, "FLUSH BINARY LOGS", err);
+    case ROLE_ACTION_ADMIT:
+        return role_admit_clients(lane->session, dialect, err);
     case ROLE_ACTION_RECOVER:
         return recover(lane, dialect, err);
     case ROLE_ACTION_FOLLOW:

@@ -283,6 +283,8 @@ bool role_may_drop(const struct instance_state *state, enum role_action action)
 {
     if (action == ROLE_ACTION_HOLD)
         return !state->replication.relay_logs_last;
+    if (action == ROLE_ACTION_ADMIT)
+        return false;
     return action != ROLE_ACTION_RECOVER || state->role.relay == RELAY_DROP;
 }
 
@@ -301,7 +303,7 @@ void role_note_begin(struct role_state *role, const struct role_decision *decisi
         role->restarted_ms = now_ms;
     if (decision->action == ROLE_ACTION_END_WRITERS)
         role->writers_ms = now_ms;
-    if (decision->action != ROLE_ACTION_ROTATE)
+    if (decision->action != ROLE_ACTION_ROTATE && decision->action != ROLE_ACTION_ADMIT)
         role->started = false;
     role->running = decision->action;
     role->running_ms = now_ms;

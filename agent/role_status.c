@@ -427,6 +427,10 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     if (role_is_left_stopped(state))
         agent_status_add_problem(ret, AGENT_PROBLEM_REPLICATION_PAUSED,
             "somebody has stopped its replication, and it is left so while spec.paused is true");
+    if (role_is_left_offline(state))
+        agent_status_add_problem(ret, AGENT_PROBLEM_OFFLINE_MODE,
+            "somebody has set offline_mode: clients without CONNECTION_ADMIN are thrown out and refused, and it is left so "
+            "while spec.paused is true; SET GLOBAL offline_mode = OFF, or the end of the pause, lets them in");
     ret->isolated = role->isolated;
     if (role->isolated)
         agent_status_add_problem(ret, AGENT_PROBLEM_ISOLATED,

@@ -20,6 +20,7 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_GTIDS_LOST] = "GtidsLost",
     [AGENT_PROBLEM_ISOLATED] = "Isolated",
     [AGENT_PROBLEM_LOOK_FAILED] = "LookFailed",
+    [AGENT_PROBLEM_OFFLINE_MODE] = "OfflineMode",
     [AGENT_PROBLEM_PUT_BACK_FAILED] = "PutBackFailed",
     [AGENT_PROBLEM_REPLICATION_PAUSED] = "ReplicationPaused",
     [AGENT_PROBLEM_REPLICATION_REFUSED] = "ReplicationRefused",

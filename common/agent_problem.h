@@ -25,6 +25,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_GTIDS_LOST,          /* somebody has emptied a replica's GTID set (agent/gtid_loss.h) */
     AGENT_PROBLEM_ISOLATED,            /* self_fence_ms */
     AGENT_PROBLEM_LOOK_FAILED,         /* the server does not tell all that it was asked for */
+    AGENT_PROBLEM_OFFLINE_MODE,        /* somebody has set it, so clients are refused, and it is left so */
     AGENT_PROBLEM_PUT_BACK_FAILED,     /* its start has cut off what another member had: it is copied anew */
     AGENT_PROBLEM_REPLICATION_PAUSED,  /* somebody has stopped it, and it is left so */
     AGENT_PROBLEM_REPLICATION_REFUSED, /* password, rights, TLS */

@@ -561,11 +561,23 @@ static int observe_transactions(struct session *session, const struct dialect *d
 /* As asked, joined and canonical: of executed and received each. */
 #define POSITIONS_MAX (7 * POSITION_TEXT_MAX)
 
+/* super_read_only, and offline_mode where there is one. */
+static void take_strictness(void *arg, unsigned count, const char *const *names, const char *const *values)
+{
+    struct replication_facts *facts = arg;
+
+    UNUSED(names);
+    if (count < 2)
+        return;
+    facts->has_super_read_only = true;
+    facts->root_only = facts->read_only && !row_value_is_on(values[0]);
+    facts->read_only = facts->read_only && row_value_is_on(values[0]);
+    facts->offline = row_value_is_on(values[1]);
+}
+
 static int observe_read_only(
     struct session *session, const struct dialect *dialect, struct replication_facts *facts, struct error *err)
 {
-    bool strict = true;
-
     if (session_query(session, dialect->observe, take_position, facts, err) < 0)
         return -1;
     if (dialect->family == AGENT_FLAVOUR_MARIADB) {
@@ -574,12 +586,10 @@ static int observe_read_only(
     }
     if (!dialect->super_read_only)
         return 0;
-    if (session_query(session, "SELECT @@global.super_read_only", row_value_take_flag, &strict, err) < 0)
-        return -1;
-    facts->has_super_read_only = true;
-    facts->root_only = facts->read_only && !strict;
-    facts->read_only = facts->read_only && strict;
-    return 0;
+    return session_query(session,
+        dialect->offline_mode ? "SELECT @@global.super_read_only, @@global.offline_mode"
+                              : "SELECT @@global.super_read_only, 0",
+        take_strictness, facts, err);
 }
 
 /* With both threads off, MariaDB will drop its relay logs when one starts: what they hold is as good as not received.

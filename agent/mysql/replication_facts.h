@@ -29,6 +29,7 @@ struct replication_facts {
     bool read_only;                  /* as strict as the family can be: super_read_only where it exists */
     bool has_super_read_only;        /* it does */
     bool root_only;                  /* read_only without super_read_only: administrators may write, and nobody else */
+    bool offline;                    /* MySQL: offline_mode, so clients are refused and thrown out */
     struct position_pool *positions; /* holds the next three; a reference is owned; NULL: somebody else does */
     const char *gtid_executed;       /* NULL counts as "" */
     const char *gtid_received;       /* executed, and what waits in relay logs; likewise */

@@ -134,6 +134,41 @@ static void test_while_paused_a_server_that_restarts_follows(void **state)
     member_await(rig, 2, member_ready, "follows again");
 }
 
+static bool is_left_offline(const struct member *member)
+{
+    return member_has_problem(member, "OfflineMode");
+}
+
+static bool is_online(const struct member *member)
+{
+    return member_runs(member) && !is_left_offline(member);
+}
+
+/* It is said what lets clients in, and true: a hand does, and the end of the pause. */
+static void test_while_paused_clients_may_be_shut_out(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_order order = rig->members[0].order;
+
+    if (!rig->members[0].rig->mysql)
+        skip();
+    order.leave_threads = true;
+    member_give(rig, 0, order);
+    replication_rig_run(rig, 1000);
+    assert_true(member_owner_sql(rig, 0, "SET GLOBAL offline_mode = 1", NULL));
+    member_await(rig, 0, is_left_offline, "said to be offline");
+    replication_rig_run(rig, WATCH_MS);
+    assert_true(is_left_offline(&rig->members[0]));
+    assert_true(member_owner_sql(rig, 0, "SET GLOBAL offline_mode = 0", NULL));
+    member_await(rig, 0, is_online, "no longer offline");
+    assert_true(member_owner_sql(rig, 0, "SET GLOBAL offline_mode = 1", NULL));
+    member_await(rig, 0, is_left_offline, "said to be offline again");
+    order.leave_threads = false;
+    member_give(rig, 0, order);
+    member_await(rig, 0, is_online, "online without the pause");
+    assert_true(member_says(rig, 0, "SELECT @@global.offline_mode", "0"));
+}
+
 static void test_without_the_pause_it_is_started(void **state)
 {
     struct replication_rig *rig = *state;
@@ -285,6 +320,7 @@ int maintenance_stories_run(bool mysql)
         cmocka_unit_test(test_a_change_of_the_primary_starts_them),
         cmocka_unit_test(test_while_paused_a_server_that_restarts_follows),
         cmocka_unit_test(test_without_the_pause_it_is_started),
+        cmocka_unit_test(test_while_paused_clients_may_be_shut_out),
         cmocka_unit_test(test_a_server_is_kept_stopped),
         cmocka_unit_test(test_an_agent_that_is_started_anew_knows_it),
         cmocka_unit_test(test_it_is_started_when_the_wish_is_taken_back),

@@ -39,6 +39,43 @@ static void test_a_thread_that_is_left_stopped(void **unused)
     assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
 }
 
+/* In whatever role, but for a pause, and once the server is as ordered: a close has set it itself until its end. */
+static void test_clients_that_are_shut_out_are_let_in(void **unused)
+{
+    struct instance_state state = replica();
+    struct role_decision decision = {.action = ROLE_ACTION_ADMIT};
+
+    UNUSED(unused);
+    state.role.started = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.replication.offline = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_ADMIT);
+    role_note_begin(&state.role, &decision, NOW);
+    assert_true(state.role.started); /* a thread that is stopped later was stopped by hand all the same */
+    state.role.running = ROLE_ACTION_NONE;
+    assert_false(role_may_drop(&state, ROLE_ACTION_ADMIT));
+    assert_int_equal(role_decide(&state, AGENT_PHASE_HUNG, NOW).action, ROLE_ACTION_NONE);
+    state.role.leave_threads = true;
+    assert_true(role_is_left_offline(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.leave_threads = false;
+    state.replication.read_only = false; /* a close that has not come to its end */
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
+    state.replication.read_only = true;
+    state.replication.configured = false;
+    state.replication.receiver = state.replication.applier = AGENT_THREAD_OFF;
+    state.role.order = (struct agent_order){.epoch = 3, .role = AGENT_ROLE_NONE}; /* fenced */
+    assert_int_equal(action_of(&state), ROLE_ACTION_ADMIT);
+    state.role.order.role = AGENT_ROLE_PRIMARY;
+    assert_int_equal(action_of(&state), ROLE_ACTION_OPEN);
+    state.role.opened = true;
+    state.replication.read_only = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_ADMIT);
+    state.role.has_order = false; /* whatever its agent was about is not known */
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_false(role_is_left_offline(&state));
+}
+
 /* MySQL lets administrators write then, and applications not. */
 static void test_a_primary_that_a_hand_has_set_read_only(void **unused)
 {
@@ -93,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thread_that_is_left_stopped),
+        cmocka_unit_test(test_clients_that_are_shut_out_are_let_in),
         cmocka_unit_test(test_a_primary_that_a_hand_has_set_read_only),
         cmocka_unit_test(test_a_member_that_is_led_again_has_not_left),
     };

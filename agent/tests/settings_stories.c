@@ -263,6 +263,69 @@ static void test_a_primary_is_opened_again(void **state)
     await_ready(rig);
 }
 
+#define OFFLINE "SELECT CONCAT(@@global.offline_mode, @@global.transaction_read_only)"
+#define SET_OFFLINE "SET GLOBAL transaction_read_only = 1, GLOBAL offline_mode = 1"
+
+/* Whoever is neither root nor the agent. */
+static bool app_may_come(const struct replication_rig *rig, unsigned member)
+{
+    return agent_rig_sql(rig->members[member].rig, "plain", "pw-plain", "SELECT 1", NULL);
+}
+
+static void await_app(struct replication_rig *rig, unsigned member)
+{
+    for (int i = 0; i < 100 && !app_may_come(rig, member); i++)
+        replication_rig_run(rig, 100);
+    assert_true(app_may_come(rig, member));
+    assert_true(member_says(rig, member, OFFLINE, "00"));
+}
+
+static void expect_said(struct replication_rig *rig, unsigned member, const char *text)
+{
+    for (int i = 0; i < 100 && !agent_rig_file_says(rig->members[member].rig, "run.log", text); i++)
+        replication_rig_run(rig, 100);
+    assert_true(agent_rig_file_says(rig->members[member].rig, "run.log", text));
+}
+
+/* Of a primary and of a replica. */
+static void test_clients_are_let_in_again(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    if (is_mariadb(rig))
+        skip();
+    await_ready(rig);
+    assert_true(member_owner_sql(rig, 0, "CREATE USER plain@'%' IDENTIFIED BY 'pw-plain'", NULL));
+    for (unsigned i = 0; i < 2; i++) {
+        await_app(rig, i);
+        assert_true(member_owner_sql(rig, i, "SET GLOBAL offline_mode = 1", NULL));
+        await_app(rig, i);
+        expect_said(rig, i, "clients are let in again");
+    }
+    await_ready(rig);
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (-50)", NULL));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w WHERE id = -50", "1"));
+}
+
+/* As the agent sets it while it closes a server: one that dies then leaves it so. Nobody is told to follow or to open
+ * that server afterwards. */
+static void test_clients_are_let_in_though_a_close_was_cut_off(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    if (is_mariadb(rig))
+        skip();
+    agent_rig_kill(&rig->members[1].rig->agent);
+    assert_true(member_owner_sql(rig, 1, SET_OFFLINE, NULL));
+    assert_false(app_may_come(rig, 1));
+    replication_rig_start(rig, 1, "run");
+    member_await(rig, 1, has_no_order, "without an order");
+    member_give(rig, 1, replication_rig_fence(rig));
+    await_app(rig, 1);
+    member_give(rig, 1, replication_rig_replica(rig, 0));
+    await_ready(rig);
+}
+
 int settings_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +336,8 @@ int settings_stories_run(bool mysql)
         cmocka_unit_test(test_a_lock_is_seen_without_a_heartbeat),
         cmocka_unit_test(test_a_server_without_an_order_stays_closed),
         cmocka_unit_test(test_a_primary_is_opened_again),
+        cmocka_unit_test(test_clients_are_let_in_again),
+        cmocka_unit_test(test_clients_are_let_in_though_a_close_was_cut_off),
     };
 
     cmocka_set_test_filter(getenv("TEST_CASE"));
