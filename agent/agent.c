@@ -582,6 +582,7 @@ static void agent_turn(struct agent *agent)
     if (agent->ending)
         return;
     agent_note_turn(&agent->state, now_ms);
+    agent_note_part(&agent->state, probe_lane_answered_ms(agent->probes));
     look_from_outside(agent, now_ms);
     volume_watch_turn(agent->volume, now_ms);
     tmp_keeper_turn(agent->tmp, now_ms);

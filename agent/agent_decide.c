@@ -82,8 +82,16 @@ void agent_note_probe(struct instance_state *state, int64_t now_ms)
 {
     state->probe_now = false;
     state->probe_started_ms = state->last_probe_ms = now_ms;
+    state->probe_gets_on = !state->unanswered_since_ms;
     if (!state->unanswered_since_ms)
         state->unanswered_since_ms = now_ms;
+}
+
+void agent_note_part(struct instance_state *state, int64_t answered_ms)
+{
+    if (state->probe_started_ms && state->probe_gets_on && answered_ms > state->unanswered_since_ms &&
+        answered_ms - state->probe_started_ms < LOOK_MAX_MS)
+        state->unanswered_since_ms = answered_ms;
 }
 
 void agent_note_answer(struct instance_state *state, const struct error *error)

@@ -17,6 +17,8 @@
 #define PROBE_STARTING_INTERVAL_MS 200
 /* A server that never answered may listen while it still starts; after this long it hangs. */
 #define STARTING_SILENCE_MS 10000
+/* What a probe gets after so long does not count: it hangs once the limit of the order has passed since then. */
+#define LOOK_MAX_MS 20000
 /* A server tells its age by a clock that may be set. */
 #define UPTIME_TOLERANCE_MS 1000
 /* Counters: at every probe while somebody scrapes, else now and then. */
@@ -40,6 +42,10 @@ struct agent_decision {
 void agent_note_turn(struct instance_state *state, int64_t now_ms);
 /* A probe begins; the latest has ended. */
 void agent_note_probe(struct instance_state *state, int64_t now_ms);
+/* The server has answered a part of a probe, then (0: never yet). A probe asks some twenty things: a server that is slow
+ * at each, as without CPU or behind locks, does not hang. One that has not answered a whole probe is not given more time by
+ * parts of later ones, nor for longer than LOOK_MAX_MS by those of one. */
+void agent_note_part(struct instance_state *state, int64_t answered_ms);
 void agent_note_answer(struct instance_state *state, const struct error *error);
 
 /* The server of this look was started after the last one: it is younger than it was, or has not become as much older as

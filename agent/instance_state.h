@@ -204,8 +204,10 @@ struct instance_state {
     int64_t last_probe_ms;     /* start of the latest probe */
     int64_t last_answer_ms;    /* start of the latest probe that was answered, 0: never since the server came */
     struct uptime_look uptime; /* the latest */
-    /* start of the first probe of those that have not been answered; 0: the latest was, or failed at once */
+    /* start of the first probe of those that have not been answered, or while that one runs, when the server answered a
+     * part of it last; 0: the latest was answered, or failed at once */
     int64_t unanswered_since_ms;
+    bool probe_gets_on;       /* that first one runs */
     int64_t last_status_ms;   /* latest collection of counters */
     int64_t stop_retry_ms;    /* the server is not stopped or let start before */
     struct error probe_error; /* of the latest finished probe; ERROR_NONE: it was answered */

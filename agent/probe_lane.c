@@ -3,6 +3,8 @@
 
 #include "agent/probe_lane.h"
 
+#include <stdatomic.h>
+
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/lock_waits.h"
@@ -22,6 +24,7 @@ struct probe_lane {
     void (*fn)(void *arg, struct probe_result *result);
     void *arg;
     bool busy; /* loop thread */
+    _Atomic int64_t answered_ms;
     /* From submit to done these belong to the thread. */
     struct session *session;
     struct session *old_sentinel;
@@ -43,6 +46,8 @@ static struct session *open_session(struct probe_lane *lane, struct error *err)
 
     if (!session && lane->is_spare && room_is_lacking(&failure))
         session = steal_ptr(lane->old_sentinel);
+    if (session)
+        session_note_answers(session, &lane->answered_ms);
     if (session && session_exec(session, LOCKED_TABLES_ARE_LEFT, &failure) < 0) {
         session_close(session);
         session = NULL;
@@ -175,6 +180,11 @@ int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish)
     if (worker_submit(lane->worker, &job) < 0)
         abort(); /* one job at a time cannot fill the queue */
     return 0;
+}
+
+int64_t probe_lane_answered_ms(const struct probe_lane *lane)
+{
+    return atomic_load(&lane->answered_ms);
 }
 
 void probe_lane_free(struct probe_lane *lane)

@@ -47,6 +47,8 @@ struct probe_wish {
 };
 /* At most one probe at a time: -1 while one runs. */
 int probe_lane_start(struct probe_lane *lane, const struct probe_wish *wish);
+/* When the server answered a statement of a probe last, from the loop's thread, also while one runs; 0: it has not. */
+int64_t probe_lane_answered_ms(const struct probe_lane *lane);
 void probe_lane_free(struct probe_lane *lane);
 
 #endif

@@ -30,6 +30,7 @@ struct session {
     unsigned connect_timeout_s;
     unsigned io_timeout_s;
     bool broken;
+    _Atomic int64_t *answered_ms; /* NULL: nobody asks */
 };
 
 void session_library_init(void)
@@ -141,6 +142,11 @@ bool session_is_broken(const struct session *session)
     return session->broken;
 }
 
+void session_note_answers(struct session *session, _Atomic int64_t *at_ms)
+{
+    session->answered_ms = at_ms;
+}
+
 const char *session_user(const struct session *session)
 {
     return session->user;
@@ -172,9 +178,12 @@ static int run(struct session *session, const char *sql, bool secret, struct err
 
     if (session->broken)
         return error_set(err, ERROR_UNAVAILABLE, "the connection to the server is lost");
-    if (mysql_real_query(session->mysql, sql, strlen(sql)) != 0)
-        return fail(session, started_ms, session->io_timeout_s, secret, err);
-    return 0;
+    int rc = mysql_real_query(session->mysql, sql, strlen(sql));
+    if (rc != 0)
+        rc = fail(session, started_ms, session->io_timeout_s, secret, err);
+    if (session->answered_ms && !session->broken)
+        atomic_store(session->answered_ms, clock_monotonic_ms());
+    return rc;
 }
 
 int session_query(struct session *session, const char *sql, session_row_fn row, void *arg, struct error *err)

@@ -43,6 +43,9 @@ static inline void session_closep(struct session **p)
 }
 /* After ERROR_UNAVAILABLE or ERROR_TIMEOUT a session is of no further use. */
 bool session_is_broken(const struct session *session);
+/* Whenever the server has answered, be it with an error, the time is stored there (monotonic, ms), which must outlive
+ * the session. */
+void session_note_answers(struct session *session, _Atomic int64_t *at_ms);
 const char *session_user(const struct session *session);
 unsigned long session_id(const struct session *session); /* as the list of connections has it */
 /* No other session of this process has, or had, the same; never 0. While it lives it is of one process of the server. */

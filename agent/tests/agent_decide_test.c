@@ -112,6 +112,35 @@ static void test_a_refused_connection_is_no_crash(void **unused)
     expect_phase(&state, AGENT_PHASE_HUNG);
 }
 
+/* It asks many things: a server that is slow at each answers. */
+static void test_a_slow_look_is_no_hang(void **unused)
+{
+    struct instance_state state = healthy();
+    struct error given_up = ERROR_INIT;
+    const int64_t began_ms = NOW - 10000;
+
+    UNUSED(unused);
+    set_error(&given_up, ERROR_TIMEOUT);
+    agent_note_probe(&state, began_ms);
+    agent_note_part(&state, began_ms - 100); /* of the look before */
+    assert_int_equal(agent_phase_of(&state, began_ms + HUNG_DEFAULT_MS), AGENT_PHASE_HUNG);
+    agent_note_part(&state, NOW - 1500);
+    expect_phase(&state, AGENT_PHASE_RUNNING);
+    assert_true(readiness_ready(&state, NOW).yes);
+    agent_note_part(&state, NOW - 1500);
+    assert_int_equal(agent_phase_of(&state, NOW - 1500 + HUNG_DEFAULT_MS), AGENT_PHASE_HUNG); /* it stopped there */
+    agent_note_answer(&state, &given_up);
+    agent_note_probe(&state, NOW + 600);
+    agent_note_part(&state, NOW + 700); /* it will stop at the same: no flapping */
+    assert_int_equal(agent_phase_of(&state, NOW + 700), AGENT_PHASE_HUNG);
+
+    state = healthy();
+    agent_note_probe(&state, NOW - LOOK_MAX_MS - 3000);
+    for (int64_t at_ms = NOW - LOOK_MAX_MS - 2000; at_ms <= NOW; at_ms += 1000)
+        agent_note_part(&state, at_ms);
+    expect_phase(&state, AGENT_PHASE_HUNG);
+}
+
 /* The order says how long a server may be silent; a probe that is given up before does not end the count, an answer
  * does. */
 static void test_hung_by_the_orders_limit(void **unused)
@@ -718,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_silence_is_a_start_before_it_is_a_hang),
         cmocka_unit_test(test_a_new_agent_knows_nothing_yet),
         cmocka_unit_test(test_a_refused_connection_is_no_crash),
+        cmocka_unit_test(test_a_slow_look_is_no_hang),
         cmocka_unit_test(test_hung_by_the_orders_limit),
         cmocka_unit_test(test_a_refusal_is_an_answer),
         cmocka_unit_test(test_when_to_probe),

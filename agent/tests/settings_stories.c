@@ -250,6 +250,38 @@ static void test_a_lock_is_seen_without_a_heartbeat(void **state)
     await_ready(rig);
 }
 
+static bool is_not_all_known(const struct member *member)
+{
+    return member_has_problem(member, "LookFailed");
+}
+
+/* Two parts of a look wait for a second each, longer together than a server may be silent. Nobody could take over from a
+ * single member, so its readiness went off and on for as long as that lasted. */
+static void test_a_server_that_answers_slowly_does_not_hang(void **state)
+{
+    struct replication_rig *rig = *state;
+    struct agent_order order = rig->members[0].order;
+
+    order.heartbeat = false;
+    order.hung_ms = 1500;
+    member_give(rig, 0, order);
+    await_ready(rig);
+    pid_t pid =
+        member_hold_lock_as_owner(rig, 0, "LOCK TABLES kubemysql.heartbeat WRITE, kubemysql.accounts WRITE", 600);
+    member_await(rig, 0, is_not_all_known, "not knowing the heartbeat");
+    for (int i = 0; i < 160; i++) {
+        replication_rig_run(rig, 50);
+        assert_int_equal(rig->members[0].status.phase, AGENT_PHASE_RUNNING);
+        assert_true(rig->members[0].status.ready);
+    }
+    assert_true(is_not_all_known(&rig->members[0]));
+    member_release_lock(pid);
+    order.hung_ms = 0;
+    order.heartbeat = true;
+    member_give(rig, 0, order);
+    await_ready(rig);
+}
+
 /* ---- settings that shut clients out ---- */
 
 /* Applications cannot write then. MySQL's read_only leaves administrators free to. */
@@ -334,6 +366,7 @@ int settings_stories_run(bool mysql)
         cmocka_unit_test(test_semi_sync_that_gave_up_waits_again),
         cmocka_unit_test(test_an_account_that_waits_does_not_hang_its_server),
         cmocka_unit_test(test_a_lock_is_seen_without_a_heartbeat),
+        cmocka_unit_test(test_a_server_that_answers_slowly_does_not_hang),
         cmocka_unit_test(test_a_server_without_an_order_stays_closed),
         cmocka_unit_test(test_a_primary_is_opened_again),
         cmocka_unit_test(test_clients_are_let_in_again),
