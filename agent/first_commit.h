@@ -4,9 +4,12 @@
  * opened for writes. A look every 500 ms would tell a pause of 100 ms as one of up to 600.
  *
  * It has a session of its own, from the opening until that commit, and asks for the position every few milliseconds,
- * later more rarely. Where nobody writes it gives up after FIRST_COMMIT_MAX_MS, and while commits wait for
- * acknowledgements after FIRST_COMMIT_WAIT_MAX_MS. The agent's own commits are counted (own_commits), and while it
- * changes accounts or events nothing is told apart: what comes after that counts.
+ * later more rarely: a route may be loaded late, and commits may wait for acknowledgements for long. Where nobody writes
+ * it gives up after FIRST_COMMIT_MAX_MS. The agent's own commits are counted (own_commits), and while it changes
+ * accounts or events nothing is told apart: what comes after that counts.
+ *
+ * Who writes rarely comes late, too, and was held up by nothing. So it also tells for how long before that commit no
+ * commit was seen to wait: the server was open then, and whether anybody has tried is not known.
  */
 #ifndef KM_AGENT_FIRST_COMMIT_H
 #define KM_AGENT_FIRST_COMMIT_H
@@ -18,10 +21,14 @@
 #include "common/agent_api.h"
 #include "common/loop.h"
 
-#define FIRST_COMMIT_MAX_MS 5000
-#define FIRST_COMMIT_WAIT_MAX_MS 60000
+#define FIRST_COMMIT_MAX_MS 600000
 
 /* ---- pure ---- */
+
+struct first_commit_moment {
+    struct agent_moment done;
+    int64_t idle_ms; /* for how long before that nothing was seen to wait, since the opening */
+};
 
 struct first_commit_look {
     int64_t asked_ms, answered_ms;
@@ -30,7 +37,7 @@ struct first_commit_look {
     unsigned ended; /* likewise, before the question */
     bool changing;  /* at any time since the look before */
     bool has_waits; /* what follows was asked for */
-    bool waits;     /* commits wait for acknowledgements now */
+    bool waits;     /* commits wait for acknowledgements now, the agent's own included */
     uint64_t acknowledged;
 };
 
@@ -42,22 +49,28 @@ struct first_commit_view {
     int64_t changed_ms;    /* likewise, before the agent changed something of its own; 0: it does not */
     bool seen;             /* there is one, which may wait for its acknowledgement */
     uint64_t acknowledged; /* when it was seen */
+    bool waited;           /* at the latest look that asked */
+    uint64_t waited_acknowledged;
+    int64_t idle_since_ms; /* the opening, or the latest look at which what waited before still did */
 };
 
 /* Whether there are others than the agent's, so that it is to be asked what waits. */
 bool first_commit_is_there(const struct first_commit_view *view, const struct first_commit_look *look);
 /* The first look is the one that all others are compared with, unless the view has begun. True: *ret. */
-bool first_commit_take(struct first_commit_view *view, const struct first_commit_look *look, struct agent_moment *ret);
+bool first_commit_take(
+    struct first_commit_view *view, const struct first_commit_look *look, struct first_commit_moment *ret);
 
 /* ---- the thread ---- */
 
 struct first_commit;
 
+typedef void first_commit_fn(void *arg, uint64_t epoch, const struct first_commit_moment *moment);
+
 /* fn runs on the loop when it has found it, not when it has given up. socket, user and own must outlive it. */
 struct first_commit *first_commit_new(struct loop *loop, const char *socket, const char *user,
-    const struct own_commits *own, void (*fn)(void *arg, uint64_t epoch, const struct agent_moment *moment), void *arg);
+    const struct own_commits *own, first_commit_fn *fn, void *arg);
 /* The server was just opened under that epoch, and the agent has committed nothing there since. executed: at a look
- * that began at looked_ms. While it is still looking after an earlier opening nothing happens. */
+ * that began at looked_ms. What it may still be looking for, after an earlier opening, counts no more. */
 void first_commit_look_for(struct first_commit *first, const struct server_version *version, uint64_t epoch,
     const char *executed, int64_t looked_ms);
 /* The server is closed, or has gone. */

@@ -334,11 +334,12 @@ static void note_recovery(struct role_keeper *keeper, const struct role_result *
         log_warn("what was received before the start is dropped", LOG_STR("why", state->role.relay_dropped));
 }
 
-static void on_first_commit(void *arg, uint64_t epoch, const struct agent_moment *moment)
+static void on_first_commit(void *arg, uint64_t epoch, const struct first_commit_moment *moment)
 {
     struct role_keeper *keeper = arg;
 
-    keeper->state->writes.first = *moment;
+    keeper->state->writes.first = moment->done;
+    keeper->state->writes.first_idle_ms = moment->idle_ms;
     keeper->state->writes.first_epoch = epoch;
     on_change(keeper);
 }

@@ -101,6 +101,7 @@ void write_times_opened(struct instance_state *state, uint64_t epoch, int64_t st
     times->opened = (struct agent_moment){.at_ms = started_ms, .span_ms = MAX_OF(0, looked_ms - started_ms)};
     times->opened_epoch = epoch;
     times->first = (struct agent_moment){0};
+    times->first_idle_ms = 0;
     times->first_epoch = 0;
     times->beat_was_late = false;
 }
@@ -114,5 +115,6 @@ void write_times_fill(const struct instance_state *state, struct agent_status *r
     ret->opening = times->opened;
     ret->opening_epoch = times->opened_epoch;
     ret->first_commit = times->first;
+    ret->first_commit_idle_ms = times->first_idle_ms;
     ret->first_commit_epoch = times->first_epoch;
 }

@@ -24,6 +24,7 @@ struct write_times {
     struct agent_moment opened;   /* by this process, under opened_epoch */
     uint64_t opened_epoch;        /* 0: it was not */
     struct agent_moment first;    /* commit after the opening under first_epoch */
+    int64_t first_idle_ms;        /* for how long nobody was seen to wait before it (first_commit.h) */
     uint64_t first_epoch;         /* 0: there was none, or not yet */
     bool beat_was_late;           /* at the latest look at the open server that could tell */
 };

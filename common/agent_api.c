@@ -324,6 +324,7 @@ static const struct json_field fields[] = {
     FIELD("openingEpoch", U64, CHANGE_COUNTS, opening_epoch),
     FIELD("firstCommitMs", I64, CHANGE_IGNORED, first_commit.at_ms),
     FIELD("firstCommitSpanMs", I64, CHANGE_IGNORED, first_commit.span_ms),
+    FIELD("firstCommitIdleMs", I64, CHANGE_IGNORED, first_commit_idle_ms),
     FIELD("firstCommitEpoch", U64, CHANGE_COUNTS, first_commit_epoch),
     FIELD("longTransactions", U32, CHANGE_COUNTS, long_transactions),
     FIELD("longTransaction", TEXT, CHANGE_COUNTS, long_transaction),

@@ -368,6 +368,8 @@ struct agent_status {
     /* Primary: the first commit that is not the agent's and had its acknowledgements, after it was opened under that
      * epoch. Epoch 0: there was none, or it was not looked for any more. */
     struct agent_moment first_commit;
+    /* For how long before it nothing was seen to wait, since the opening: whether anybody tried is not known. */
+    int64_t first_commit_idle_ms;
     uint64_t first_commit_epoch;
     bool isolated; /* it closed itself (self_fence_ms); until the next order */
     /* read from the volume at start; agents of earlier versions tell the newest set only */

@@ -71,7 +71,7 @@ static void it_is_found_as_in_the_table(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *row = &rows[i];
         struct first_commit_view view = {.begun = false};
-        struct agent_moment moment = {0};
+        struct first_commit_moment moment = {.idle_ms = 0};
         int found = -1;
         for (int at = 0; at < row->count && found < 0; at++) {
             struct first_commit_look look = look_of(row, at);
@@ -81,10 +81,10 @@ static void it_is_found_as_in_the_table(void **state)
             if (first_commit_take(&view, &look, &moment))
                 found = at;
         }
-        bool is_right = found < 0 || (moment.at_ms - 1000 == row->at_ms && moment.span_ms == row->span_ms);
+        bool is_right = found < 0 || (moment.done.at_ms - 1000 == row->at_ms && moment.done.span_ms == row->span_ms);
         if (found != row->found || !is_right)
-            fail_msg("%s: found at %d, %lld + %lld ms", row->name, found, (long long)moment.at_ms - 1000,
-                (long long)moment.span_ms);
+            fail_msg("%s: found at %d, %lld + %lld ms", row->name, found, (long long)moment.done.at_ms - 1000,
+                (long long)moment.done.span_ms);
     }
 }
 
@@ -93,7 +93,7 @@ static void what_was_there_at_the_opening_is_compared_with(void **state)
 {
     struct first_commit_view view = {.begun = true, .count = 100, .ended = 4, .none_ms = 990};
     struct first_commit_look look = {.asked_ms = 1000, .answered_ms = 1001, .count = 101, .begun = 5, .ended = 4};
-    struct agent_moment moment = {0};
+    struct first_commit_moment moment = {.idle_ms = 0};
 
     UNUSED(state);
     assert_false(first_commit_is_there(&view, &look));
@@ -102,11 +102,59 @@ static void what_was_there_at_the_opening_is_compared_with(void **state)
         .asked_ms = 1010, .answered_ms = 1011, .count = 102, .begun = 5, .ended = 4, .has_waits = true};
     assert_true(first_commit_is_there(&view, &look));
     assert_true(first_commit_take(&view, &look, &moment));
-    assert_int_equal(moment.at_ms, 1000);
+    assert_int_equal(moment.done.at_ms, 1000);
     view = (struct first_commit_view){.begun = true, .count = 100, .ended = 4, .none_ms = 990};
     assert_true(first_commit_take(&view, &look, &moment));
-    assert_int_equal(moment.at_ms, 990);
-    assert_int_equal(moment.span_ms, 21);
+    assert_int_equal(moment.done.at_ms, 990);
+    assert_int_equal(moment.done.span_ms, 21);
+}
+
+/* Opened 10 ms before the first look; each look is 10 ms after the one before. */
+static void what_waited_before_it_shows_that_nobody_could_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *looks; /* '.' not asked, '0' nothing waits, 'w' something does, 'W' something else does */
+        bool is_there;     /* at all looks that found something waiting: MariaDB counts what waits */
+        int64_t idle_ms;
+    } cases[] = {
+        {"nobody came", "00000000", false, 80},
+        {"nobody was asked about", "........", false, 80},
+        {"commits waited, and then nobody came", "0ww00000", false, 50},
+        {"the agent's own waited for a moment, now and then", "00w00w00", false, 80},
+        {"and each time another one", "00wW00wW", false, 80},
+        {"commits waited until then", "00wwwwww", false, 0},
+        {"one that is counted did", "00wwwwww", true, 0},
+        {"one came late and was acknowledged at once", "0000000w", true, 80},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct first_commit_view view = {.begun = true, .count = 100, .none_ms = 1000, .idle_since_ms = 1000};
+        struct first_commit_moment moment = {.idle_ms = -1};
+        int64_t now_ms = 1000;
+        uint64_t acknowledged = 5, count = 100;
+        for (const char *at = cases[i].looks; *at; at++) {
+            bool waits = *at == 'w' || *at == 'W';
+            now_ms += EVERY_MS;
+            acknowledged += *at == 'W';
+            count += waits && cases[i].is_there && count == 100;
+            const struct first_commit_look look = {.asked_ms = now_ms,
+                .answered_ms = now_ms,
+                .count = count,
+                .has_waits = *at != '.',
+                .waits = waits,
+                .acknowledged = acknowledged};
+            assert_false(first_commit_take(&view, &look, &moment));
+        }
+        const struct first_commit_look last = {.asked_ms = now_ms + EVERY_MS,
+            .answered_ms = now_ms + EVERY_MS,
+            .count = 101,
+            .has_waits = true,
+            .acknowledged = acknowledged + 1};
+        assert_true(first_commit_take(&view, &last, &moment));
+        if (moment.idle_ms != cases[i].idle_ms)
+            fail_msg("%s: %lld ms", cases[i].name, (long long)moment.idle_ms);
+    }
 }
 
 int main(void)
@@ -114,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_found_as_in_the_table),
         cmocka_unit_test(what_was_there_at_the_opening_is_compared_with),
+        cmocka_unit_test(what_waited_before_it_shows_that_nobody_could_as_in_the_table),
     };
 
     return cmocka_run_group_tests_name("first_commit", tests, NULL, NULL);
