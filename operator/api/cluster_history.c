@@ -80,14 +80,18 @@ static void add_outage(struct cluster_history *history, const struct cluster_out
     change->writes_blocked_ms = outage->writes_blocked_ms;
 }
 
-/* The last write of a failover that is given up is renewed by what its new primary wrote, and by nothing else. */
+/* The last write of a failover that is given up is renewed, or may be later than its beginning, by what its new primary
+ * wrote, and by nothing else. */
 static bool was_open_unseen(const struct cluster_transition *before, const struct cluster_transition *now)
 {
-    return before->failover && now->failover && !str_empty(before->to) && str_eq(before->to, now->from) &&
-        before->last_write_ms > 0 && now->last_write_ms > before->last_write_ms;
+    bool is_next = before->failover && now->failover && !str_empty(before->to) && str_eq(before->to, now->from);
+    return is_next && before->last_write_ms > 0 &&
+        (now->last_write_ms > before->last_write_ms ||
+            now->last_write_ms + now->last_write_span_ms > before->started_ms);
 }
 
-static void add_unseen(struct cluster_history *history, const struct cluster_transition *transition)
+static void add_unseen(
+    struct cluster_history *history, const struct cluster_transition *transition, const struct cluster_transition *now)
 {
     struct cluster_change *change = add(history);
     change->kind = CLUSTER_CHANGE_FAILOVER;
@@ -97,6 +101,10 @@ static void add_unseen(struct cluster_history *history, const struct cluster_tra
     json_copy_text(change->evidence, sizeof(change->evidence), transition->evidence);
     change->epoch = transition->epoch;
     change->started_ms = transition->started_ms;
+    if (now->unseen_finished_ms > 0) {
+        change->finished_ms = now->unseen_finished_ms;
+        change->writes_blocked_ms = now->unseen_blocked_ms;
+    }
     change->may_have_lost = !str_empty(transition->may_be_lost);
 }
 
@@ -113,15 +121,15 @@ static void add_election(
 
 static void complete(struct cluster_history *history, const struct cluster_role_status *now)
 {
-    struct cluster_change *latest = &history->list[0];
-    if (history->count == 0)
-        return;
-    if (latest->kind == CLUSTER_CHANGE_FAILOVER && latest->finished_ms == now->last_failover.finished_ms)
-        latest->writes_blocked_ms = now->last_failover.writes_blocked_ms;
-    else if (latest->kind == CLUSTER_CHANGE_SWITCHOVER && latest->finished_ms == now->last_switchover.finished_ms)
-        latest->writes_blocked_ms = now->last_switchover.writes_blocked_ms;
-    else if (latest->kind == CLUSTER_CHANGE_OUTAGE && latest->finished_ms == now->last_outage.finished_ms)
-        latest->writes_blocked_ms = now->last_outage.writes_blocked_ms;
+    for (int i = 0; i < history->count; i++) {
+        struct cluster_change *change = &history->list[i];
+        if (change->kind == CLUSTER_CHANGE_FAILOVER && change->finished_ms == now->last_failover.finished_ms)
+            change->writes_blocked_ms = now->last_failover.writes_blocked_ms;
+        else if (change->kind == CLUSTER_CHANGE_SWITCHOVER && change->finished_ms == now->last_switchover.finished_ms)
+            change->writes_blocked_ms = now->last_switchover.writes_blocked_ms;
+        else if (change->kind == CLUSTER_CHANGE_OUTAGE && change->finished_ms == now->last_outage.finished_ms)
+            change->writes_blocked_ms = now->last_outage.writes_blocked_ms;
+    }
 }
 
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
@@ -136,7 +144,7 @@ void cluster_history_note(struct cluster_history *history, const struct cluster_
     else if (is_switchover(switchover) && switchover->finished_ms != before->last_switchover.finished_ms)
         add_switchover(history, switchover, now->epoch);
     else if (was_open_unseen(&before->transition, &now->transition))
-        add_unseen(history, &before->transition);
+        add_unseen(history, &before->transition, &now->transition);
     else if (!str_empty(now->last_outage.primary) && now->last_outage.started_ms != before->last_outage.started_ms)
         add_outage(history, &now->last_outage);
     else if (!is_changing && !str_empty(now->current_primary) && !str_eq(before->current_primary, now->current_primary))
@@ -152,7 +160,9 @@ static json_t *message_of(const struct cluster_change *change)
     if (change->kind == CLUSTER_CHANGE_OUTAGE)
         return json_sprintf("%s took no writes when an operator began to lead, and was opened again", change->to);
     if (change->finished_ms == 0)
-        return json_sprintf("%s was opened, and lost before an operator saw it open", change->to);
+        return json_sprintf(
+            "%s was opened, and lost before an operator saw it open; for how long writes waited is in the next entry",
+            change->to);
     return json_sprintf("%s was opened again: nobody else could take over", change->to);
 }
 

@@ -45,7 +45,8 @@ struct cluster_history {
 
 /* What ended between the two, if anything: it is added to *history, and the oldest makes room. Also a failover that
  * nobody has seen the end of: by the status lines of members its new primary had been open when it was lost. For how
- * long the latest one held writes up may be completed later (write_gap.h). */
+ * long it held writes up is told with it if a client had committed there, else with the one that comes out of it. What
+ * is told of the others may be completed later (write_gap.h). */
 void cluster_history_note(struct cluster_history *history, const struct cluster_role_status *before,
     const struct cluster_role_status *now, int64_t now_ms);
 

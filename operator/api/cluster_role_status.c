@@ -108,7 +108,8 @@ static void put_switchover(json_t *json, const struct cluster_switchover *switch
     status_put_positive(value, "epoch", switchover->epoch);
     status_put_time_ms(value, "startedAt", switchover->started_ms);
     status_put_time_ms(value, "finishedAt", switchover->finished_ms);
-    json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
+    if (switchover->writes_blocked_ms >= 0)
+        json_put_int(value, "writesBlockedMs", switchover->writes_blocked_ms);
     write_gap_encode(&switchover->gap, value);
     json_put(json, "lastSwitchover", value);
 }
@@ -136,7 +137,8 @@ static void put_failover(json_t *json, const struct cluster_failover *failover)
     status_put_time_ms(value, "startedAt", failover->started_ms);
     status_put_time_ms(value, "finishedAt", failover->finished_ms);
     put_phases(value, failover);
-    json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
+    if (failover->writes_blocked_ms >= 0)
+        json_put_int(value, "writesBlockedMs", failover->writes_blocked_ms);
     write_gap_encode(&failover->gap, value);
     json_put(json, "lastFailover", value);
 }
@@ -279,7 +281,7 @@ static void read_switchover(const json_t *json, struct cluster_switchover *ret)
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
-    ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+    ret->writes_blocked_ms = MAX_OF(-1, json_path_int(json, "writesBlockedMs", -1));
     write_gap_decode(json, &ret->gap);
 }
 
@@ -297,7 +299,7 @@ static void read_failover(const json_t *json, struct position_pool *positions, s
     ret->epoch = MAX_OF(0, json_path_int(json, "epoch", 0));
     ret->started_ms = status_read_time(json, "startedAt");
     ret->finished_ms = status_read_time(json, "finishedAt");
-    ret->writes_blocked_ms = MAX_OF(0, json_path_int(json, "writesBlockedMs", 0));
+    ret->writes_blocked_ms = MAX_OF(-1, json_path_int(json, "writesBlockedMs", -1));
     write_gap_decode(json, &ret->gap);
 }
 

@@ -41,6 +41,9 @@ struct cluster_transition {
     /* Failover: the last write that anybody told of (write_gap_times.h), by our wall clock, and how
      * much later it may have been; 0: not known. */
     int64_t last_write_ms, last_write_span_ms;
+    /* Of the failover that this one came out of, where a client committed on `from` before that was lost: when it was
+     * open, and for how long writes had waited. For the history; not in the status. */
+    int64_t unseen_finished_ms, unseen_blocked_ms;
     /* Failover only, for people: */
     char evidence[256];      /* what was seen of the loss */
     char waits_for[256];     /* whom the choice of `to` waits for, and what would let it go on; "" nobody */
@@ -80,7 +83,7 @@ struct cluster_switchover {
     char from[DERIVED_NAME_SIZE], to[DERIVED_NAME_SIZE]; /* both empty: there was none */
     enum transition_reason reason;
     int64_t started_ms, finished_ms; /* wall clock */
-    int64_t writes_blocked_ms;       /* how long no commit of a client was done, as far as `told` says */
+    int64_t writes_blocked_ms;       /* how long no commit of a client was done; -1: not known */
     int64_t epoch;                   /* under which `to` was opened; 0: not known */
     struct write_gap gap;
 };
@@ -97,7 +100,7 @@ struct cluster_failover {
      * loss was certain, it was written to the status, the old primary could no longer commit, `to` was open for
      * writes, the Service named it. -1: unknown */
     int64_t detected_ms, decided_ms, fenced_ms, drained_ms, published_ms;
-    int64_t writes_blocked_ms; /* how long no commit of a client was done, as far as `told` says */
+    int64_t writes_blocked_ms; /* how long no commit of a client was done; -1: not known */
     struct write_gap gap;
     const char *position;  /* what `to` had when it was opened: later primaries have it as well */
     char may_be_lost[256]; /* dataLoss: allow: what may be lost, in words; "" nothing */

@@ -7,8 +7,10 @@
 #include "common/json_fields.h"
 #include "operator/api/status_values.h"
 
-static const char *const until_names[WRITE_GAP_UNTIL_COUNT] = {
-    [WRITE_GAP_UNTIL_UNKNOWN] = "", [WRITE_GAP_UNTIL_OPENING] = "Opening", [WRITE_GAP_UNTIL_FIRST_COMMIT] = "FirstCommit"};
+static const char *const until_names[WRITE_GAP_UNTIL_COUNT] = {[WRITE_GAP_UNTIL_UNKNOWN] = "",
+    [WRITE_GAP_UNTIL_OPENING] = "Opening",
+    [WRITE_GAP_UNTIL_FIRST_COMMIT] = "FirstCommit",
+    [WRITE_GAP_UNTIL_NOT_SEEN] = "NotSeen"};
 
 void write_gap_encode(const struct write_gap *gap, json_t *change)
 {

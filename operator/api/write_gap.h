@@ -14,6 +14,7 @@ enum write_gap_until {
     WRITE_GAP_UNTIL_UNKNOWN,
     WRITE_GAP_UNTIL_OPENING,      /* the new primary was open for writes; nobody's commit was seen (yet) */
     WRITE_GAP_UNTIL_FIRST_COMMIT, /* the first commit that is not ours was done there */
+    WRITE_GAP_UNTIL_NOT_SEEN,     /* who looked for that commit was restarted before it came: the end is not known */
     WRITE_GAP_UNTIL_COUNT
 };
 

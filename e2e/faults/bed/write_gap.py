@@ -37,9 +37,9 @@ def gap(acks, fault_ns):
 
 
 def compare(acks, fault_ns, status, before):
-    """Of one cycle; None: nothing was told, or there was no gap."""
+    """Of one cycle; None: no time was told, or there was no gap."""
     change, found = told_of(status, before), gap(acks, fault_ns)
-    if not change or not found:
+    if not change or not found or "writesBlockedMs" not in change:
         return None
     found.update(told=change["writesBlockedMs"], uncertainty=change.get("uncertaintyMs"), until=change.get("writesBlockedUntil"), route=change.get("routeMs"))
     off = abs(found["gap"] - found["told"])

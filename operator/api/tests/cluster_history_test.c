@@ -110,6 +110,31 @@ static void a_failover_that_nobody_saw_end_is_an_entry(void **state)
     assert_int_equal(history.list[0].epoch, 3);
     assert_int_equal(history.list[0].finished_ms, 0);
     assert_int_equal(history.list[0].writes_blocked_ms, -1);
+    open.transition.unseen_finished_ms = AT_MS + 9000;
+    open.transition.unseen_blocked_ms = 9200; /* a client had committed there */
+    cluster_history_note(&history, &chosen, &open, AT_MS + 60000);
+    assert_int_equal(history.list[0].finished_ms, AT_MS + 9000);
+    assert_int_equal(history.list[0].writes_blocked_ms, 9200);
+    given_up.transition.last_write_span_ms = 20000; /* it was open, and perhaps nobody had come yet */
+    cluster_history_note(&history, &chosen, &given_up, AT_MS + 60000);
+    assert_int_equal(history.count, 3);
+    assert_int_equal(history.list[0].finished_ms, 0);
+}
+
+/* A failover is completed although something has come after it. */
+static void an_entry_that_is_not_the_latest_is_completed(void **state)
+{
+    UNUSED(state);
+    struct cluster_role_status roles = led_by("a-1", 3);
+    struct cluster_history history = {.count = 2,
+        .list = {{.kind = CLUSTER_CHANGE_OUTAGE, .finished_ms = AT_MS + 900, .writes_blocked_ms = 77},
+            {.kind = CLUSTER_CHANGE_FAILOVER, .finished_ms = AT_MS, .writes_blocked_ms = 380}}};
+    roles.last_failover = (struct cluster_failover){
+        "a-0", "a-1", TRANSITION_SERVER_DOWN, .epoch = 3, .finished_ms = AT_MS, .writes_blocked_ms = 410};
+    roles.last_outage = (struct cluster_outage){"a-1", 3, AT_MS + 800, AT_MS + 900, -1, .gap = {0}};
+    cluster_history_note(&history, &roles, &roles, AT_MS + 1000);
+    assert_int_equal(history.list[1].writes_blocked_ms, 410);
+    assert_int_equal(history.list[0].writes_blocked_ms, -1);
 }
 
 static void an_outage_is_one_entry(void **state)
@@ -188,7 +213,9 @@ static void a_primary_that_was_opened_again_is_told_as_that(void **state)
     } cases[] = {
         {CLUSTER_CHANGE_FAILOVER, "a-0", "a-0", "a-0 was opened again: nobody else could take over", AT_MS},
         {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", NULL, AT_MS},
-        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1", "a-1 was opened, and lost before an operator saw it open", 0},
+        {CLUSTER_CHANGE_FAILOVER, "a-0", "a-1",
+            "a-1 was opened, and lost before an operator saw it open; for how long writes waited is in the next entry",
+            0},
         {CLUSTER_CHANGE_FAILOVER, "", "", NULL, AT_MS},
         {CLUSTER_CHANGE_OUTAGE, "a-0", "a-0", "a-0 took no writes when an operator began to lead, and was opened again",
             AT_MS},
@@ -218,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_primary_that_was_opened_again_is_told_as_that),
         cmocka_unit_test(a_failover_that_nobody_saw_end_is_an_entry),
         cmocka_unit_test(an_outage_is_one_entry),
+        cmocka_unit_test(an_entry_that_is_not_the_latest_is_completed),
         cmocka_unit_test(ten_stay_and_come_back),
         cmocka_unit_test(an_earlier_version_knew_the_last_ones),
     };

@@ -61,7 +61,11 @@ static void begin(const struct cluster_snapshot *snapshot, const struct cluster_
     }
     transition->last_write_ms = before.last_write_ms;
     transition->last_write_span_ms = before.last_write_span_ms;
+    transition->unseen_finished_ms = before.unseen_finished_ms;
+    transition->unseen_blocked_ms = before.unseen_blocked_ms;
     write_gap_note_last_write(snapshot, transition); /* whoever goes on with this may not hear of it */
+    if (!cluster_transition_is_set(&before))
+        write_gap_go_on(snapshot, transition);
     transition->reason = failure->reason;
     snprintf(transition->evidence, sizeof(transition->evidence), "%s", failure->evidence);
     transition->position = reigns_floor(reigns);
@@ -386,7 +390,7 @@ static void end(const struct cluster_snapshot *snapshot, const struct cluster_me
         .fenced_ms = since(base_ms, times->chosen_ms),
         .drained_ms = since(base_ms, told.finished_ms),
         .published_ms = since(base_ms, times->published_ms),
-        .writes_blocked_ms = told.blocked_ms >= 0 ? told.blocked_ms : since(base_ms, told.finished_ms),
+        .writes_blocked_ms = told.blocked_ms,
         .gap = told.gap};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));

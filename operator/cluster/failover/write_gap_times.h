@@ -17,7 +17,11 @@
 #define WRITE_GAP_SLACK_MS 20
 /* After a change has ended, for so long its figures may still be completed: longer than an agent looks for the first
  * commit (agent/first_commit.h). */
-#define WRITE_GAP_COMPLETE_MS 90000
+#define WRITE_GAP_COMPLETE_MS 660000
+/* A first commit that comes later than this, and was not seen to wait, may be of somebody who had not tried before. */
+#define WRITE_GAP_IDLE_MS 5000
+/* A primary that is lost so soon after its opening may have had no client yet. */
+#define WRITE_GAP_SOON_MS 30000
 
 /* The last write of the old primary, as its own agent and those of its replicas report it. Of a failover before anybody
  * else is open, of a switchover also when the new one is. Nothing if no agent reports one. What is there already stays
@@ -25,8 +29,11 @@
  * if it is of a primary before the one that is lost now. */
 void write_gap_note_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
 /* The change is given up, and `to` is lost. It may have been open while no operator led: if an agent reports that, the
- * last write is the one there. */
+ * last write is the one there, or, where no client's commit there was reported, at any time since the one before. */
 void write_gap_renew_last_write(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
+/* A failover begins, out of no other change. If the change that made `from` primary has ended just now, and no client's
+ * commit was seen since, clients may have waited ever since the last write before that one. */
+void write_gap_go_on(const struct cluster_snapshot *snapshot, struct cluster_transition *transition);
 /* When that was by our clock; 0: not known. */
 int64_t write_gap_last_write_ms(const struct cluster_transition *transition);
 /* The last sign of a write before end_ms by anybody's word, by our clock; at_ms 0: nobody tells. */

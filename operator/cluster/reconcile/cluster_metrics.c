@@ -304,6 +304,8 @@ static struct cluster_member_figures member_figures(const struct cluster_member 
 static void count_outage(struct cluster_outages *outages, int64_t ms)
 {
     int i = 0;
+    if (ms < 0) /* not known */
+        return;
     while (i < CLUSTER_OUTAGE_BUCKETS && ms > cluster_outage_bounds_ms[i])
         i++;
     outages->buckets[i]++;

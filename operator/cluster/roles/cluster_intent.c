@@ -156,11 +156,10 @@ static void end_transition(const struct cluster_snapshot *snapshot, struct clust
         .last_write = {.at_ms = told.last_write_ms, .span_ms = told.last_write_span_ms},
         .seen_closed = snapshot->fenced_since_ms > 0};
     const struct write_gap_end end = write_gap_end(snapshot, &change);
-    int64_t fenced_ms = snapshot->fenced_since_ms > 0 ? MAX_OF(0, end.finished_ms - snapshot->fenced_since_ms) : 0;
     *done = (struct cluster_switchover){.epoch = transition->epoch,
         .started_ms = transition->started_ms,
         .finished_ms = end.finished_ms,
-        .writes_blocked_ms = end.blocked_ms >= 0 ? end.blocked_ms : fenced_ms,
+        .writes_blocked_ms = end.blocked_ms,
         .gap = end.gap};
     memcpy(done->from, transition->from, sizeof(done->from));
     memcpy(done->to, transition->to, sizeof(done->to));

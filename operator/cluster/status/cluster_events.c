@@ -275,25 +275,34 @@ static void add_phase(char *text, size_t size, const char *name, int64_t ms)
         snprintf(text + len, size - len, "%s%s after %lld ms", len ? ", " : "", name, (long long)ms);
 }
 
+/* "" where that is not known. */
+static void say_waited(char text[static 64], int64_t writes_blocked_ms)
+{
+    text[0] = '\0';
+    if (writes_blocked_ms >= 0)
+        snprintf(text, 64, "; no member took writes for %lld ms", (long long)writes_blocked_ms);
+}
+
 /* The lost one was back before another one was chosen, or has more than all others. */
 static void tell_of_return(struct bulletin *bulletin, const struct cluster_failover *done)
 {
-    tell(bulletin, EVENT_NORMAL, "FailoverUndone",
-        "%s is back and stays the primary; no member took writes for %lld ms%s", done->to,
-        (long long)done->writes_blocked_ms, *done->may_be_lost ? "; transactions may be lost" : "");
+    char waited[64];
+    say_waited(waited, done->writes_blocked_ms);
+    tell(bulletin, EVENT_NORMAL, "FailoverUndone", "%s is back and stays the primary%s%s", done->to, waited,
+        *done->may_be_lost ? "; transactions may be lost" : "");
 }
 
 static void tell_of_end(struct bulletin *bulletin, const struct cluster_failover *done)
 {
-    char phases[256] = "";
+    char phases[256] = "", waited[64];
+    say_waited(waited, done->writes_blocked_ms);
     add_phase(phases, sizeof(phases), "certain", done->detected_ms);
     add_phase(phases, sizeof(phases), "decided", done->decided_ms);
     add_phase(phases, sizeof(phases), "fenced", done->fenced_ms);
     add_phase(phases, sizeof(phases), "open", done->drained_ms);
     add_phase(phases, sizeof(phases), "in the Service", done->published_ms);
-    tell(bulletin, EVENT_NORMAL, "FailoverDone",
-        "%s is primary in place of %s; no member took writes for %lld ms%s%s%s%s%s", done->to, done->from,
-        (long long)done->writes_blocked_ms, *phases ? "; the loss was " : "", phases,
+    tell(bulletin, EVENT_NORMAL, "FailoverDone", "%s is primary in place of %s%s%s%s%s%s%s", done->to, done->from,
+        waited, *phases ? "; the loss was " : "", phases,
         *done->salvaged ? "; taken over from the binary logs of the lost one: " : "", done->salvaged,
         *done->may_be_lost ? "; transactions may be lost" : "");
 }
@@ -402,12 +411,14 @@ static void tell_of_switchover(
 {
     const struct cluster_transition *before = &snapshot->last.roles.transition, *now = &intent->roles.transition;
     bool was_set = cluster_transition_is_set(before), is_set = cluster_transition_is_set(now);
+    char waited[64];
+    say_waited(waited, intent->roles.last_switchover.writes_blocked_ms);
     if (!was_set && is_set)
         tell(bulletin, EVENT_NORMAL, "SwitchoverStarted", "the primary moves from %s to %s (%s), epoch %lld", now->from,
             now->to, transition_reason_name(now->reason), (long long)now->epoch);
     else if (was_set && !is_set && intent->roles.epoch == snapshot->last.roles.epoch)
-        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary in place of %s; no member took writes for %lld ms",
-            before->to, before->from, (long long)intent->roles.last_switchover.writes_blocked_ms);
+        tell(bulletin, EVENT_NORMAL, "SwitchoverDone", "%s is primary in place of %s%s", before->to, before->from,
+            waited);
     else if (was_set && !is_set)
         tell(bulletin, EVENT_WARNING, "SwitchoverUndone",
             "%s does not answer or has lost its data, and does not become primary; %s stays it, epoch %lld", before->to,
@@ -423,11 +434,10 @@ static void tell_of_switchover(
 static void tell_of_outage(
     struct bulletin *bulletin, const struct cluster_outage *before, const struct cluster_outage *now)
 {
-    char waited[64] = "";
+    char waited[64];
     if (str_empty(now->primary) || now->started_ms == before->started_ms)
         return;
-    if (now->writes_blocked_ms >= 0)
-        snprintf(waited, sizeof(waited), "; no member took writes for %lld ms", (long long)now->writes_blocked_ms);
+    say_waited(waited, now->writes_blocked_ms);
     tell(bulletin, EVENT_WARNING, "OutageEnded",
         "%s takes writes again, and took none when this operator began to lead%s", now->primary, waited);
 }

@@ -133,6 +133,40 @@ static void the_last_write_is_that_before_it_was_noticed(void **state)
     assert_int_equal(roles->last_outage.gap.route_ms, 70);
 }
 
+/* The primary's server and agent were restarted; a replica that had lost it before receives the rest then. The server
+ * has been up for 10 s. */
+static void what_a_replica_catches_up_on_is_no_write(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t received_ms; /* ages */
+        int64_t took_ms, opening_ms;
+        int64_t last_ms; /* 0: not known */
+    } rows[] = {
+        {"received after the start", 500, 0, 0, 0},
+        {"received before it", 60000, 0, 0, 60000},
+        {"the primary has taken writes since", 500, 3000, 0, 500},
+        {"it has been open since", 500, 0, 3000, 500},
+        {"it was open before the start", 500, 70000, 70500, 70000},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        void *made;
+        set_up(&made);
+        struct world *world = made;
+        struct outage_watch watch = {.state = OUTAGE_NOT_KNOWN};
+        world->agents[0].uptime_s = 10;
+        world->agents[0].took_writes.at_ms = rows[i].took_ms ? 900000 - rows[i].took_ms : 0;
+        world->agents[0].opening.at_ms = rows[i].opening_ms ? 900000 - rows[i].opening_ms : 0;
+        world->agents[1].event_received.at_ms = 900000 - rows[i].received_ms;
+        outage_look(&world->snapshot, &watch);
+        assert_int_equal(watch.state, OUTAGE_GOES_ON);
+        if (watch.last_write.at_ms != (rows[i].last_ms ? NOW - rows[i].last_ms : 0))
+            fail_msg("%s: %lld ms before", rows[i].name, (long long)(NOW - watch.last_write.at_ms));
+        tear_down(&made);
+    }
+}
+
 static void where_nobody_tells_its_length_is_not_known(void **state)
 {
     struct world *world = *state;
@@ -168,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_first_look_shows_is_as_in_the_table),
         cmocka_unit_test_setup_teardown(the_last_write_is_that_before_it_was_noticed, set_up, tear_down),
+        cmocka_unit_test(what_a_replica_catches_up_on_is_no_write),
         cmocka_unit_test_setup_teardown(where_nobody_tells_its_length_is_not_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failover_ends_it, set_up, tear_down),
     };

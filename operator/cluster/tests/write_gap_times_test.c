@@ -120,21 +120,31 @@ static void what_was_noted_of_another_stays(void **state)
     assert_int_equal(write_gap_last_write_ms(&transition), NOW - 3950);
 }
 
-/* The failover from db-0 to db-1 is given up, as db-1 is lost. The last write on db-0 was 4 s ago. */
+/* The failover from db-0 to db-1 is given up, as db-1 is lost. The last write on db-0 was 4 s ago. Where no client's
+ * commit on db-1 is told, clients may have waited since then. */
 static void the_next_one_may_have_been_open_unseen_as_in_the_table(void **state)
 {
     static const struct {
         const char *name;
         uint64_t applied_epoch, opening_epoch;
+        int64_t opening_ms; /* age; 0: not told */
+        uint64_t first_epoch;
         struct word words[MEMBERS];
         int64_t ago_ms, span_ms;
     } rows[] = {
-        {"nothing shows it", 4, 4, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 100, 10}}, 4000, 100},
-        {"a heartbeat of it", 5, 4, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 1000, 10}}, 1005, 10},
-        {"its opening", 4, 5, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 705, 500},
-        {"it took writes", 4, 4, {{5, 3990, 500, 0, 0}, {5, 100, 500, 0, 0}, {.word_ms = 5}}, 105, 105},
-        {"it has been silent since", 5, 4, {{5, 3990, 500, 0, 0}, {2000, 100, 500, 0, 0}, {.word_ms = 5}}, 2100, 500},
-        {"and nobody tells more", 5, 5, {{5, 3990, 500, 0, 0}, {.word_ms = 5}, {5, 0, 0, 9000, 10}}, 3995, 500},
+        {"nothing shows it", 4, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 100, 10}}, 4000, 100},
+        {"a heartbeat of it", 5, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 1000, 10}}, 4000, 3005},
+        {"its opening", 4, 5, 0, 0, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 4000, 3795},
+        {"it took writes", 4, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 100, 500, 0, 0}, {.word_ms = 5}}, 4000, 4000},
+        {"it has been silent since", 5, 4, 0, 0, {{5, 3990, 500, 0, 0}, {2000, 100, 500, 0, 0}, {.word_ms = 5}}, 4000,
+            2400},
+        {"and nobody tells more", 5, 5, 0, 0, {{5, 3990, 500, 0, 0}, {.word_ms = 5}, {5, 0, 0, 9000, 10}}, 4000, 505},
+        {"somebody has committed there", 5, 5, 900, 5, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 705,
+            500},
+        {"somebody has, under another epoch", 5, 5, 900, 4, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}},
+            4000, 3795},
+        {"it was open for long", 5, 5, 700 + WRITE_GAP_SOON_MS + 1, 0,
+            {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 705, 500},
     };
 
     UNUSED(state);
@@ -150,11 +160,75 @@ static void the_next_one_may_have_been_open_unseen_as_in_the_table(void **state)
             .last_write_span_ms = 100};
         put_words(&snapshot, agents, rows[i].words);
         agents[1].opening_epoch = rows[i].opening_epoch;
+        agents[1].opening = moment(rows[i].opening_ms, 10);
+        agents[1].first_commit = moment(800, 10);
+        agents[1].first_commit_epoch = rows[i].first_epoch;
         agents[2].replication.applied_epoch = rows[i].applied_epoch;
         write_gap_renew_last_write(&snapshot, &transition);
         if (transition.last_write_ms != NOW - rows[i].ago_ms || transition.last_write_span_ms != rows[i].span_ms)
             fail_msg("%s: %lld ms before, + %lld", rows[i].name, (long long)(NOW - transition.last_write_ms),
                 (long long)transition.last_write_span_ms);
+        /* What waited until that commit is told with the failover that is given up. */
+        if ((transition.unseen_finished_ms > 0) != (rows[i].first_epoch == 5) ||
+            transition.unseen_blocked_ms != (rows[i].first_epoch == 5 ? 4000 - 50 - 801 : 0))
+            fail_msg("%s: told with the one before: %lld ms", rows[i].name, (long long)transition.unseen_blocked_ms);
+    }
+}
+
+/* db-1 became primary, and is lost now. The last sign of a write is its own, 300 ms ago. */
+static void nobody_may_have_written_since_the_change_before_as_in_the_table(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t finished_ms; /* age */
+        const char *to;
+        enum write_gap_until until;
+        uint64_t first_epoch;
+        int64_t ago_ms, span_ms;
+    } rows[] = {
+        {"nobody's commit was seen", 2000, "db-1", WRITE_GAP_UNTIL_OPENING, 0, 2000 + 9000 + 30, 10730 + 10},
+        {"nor can be told any more", 2000, "db-1", WRITE_GAP_UNTIL_NOT_SEEN, 0, 2000 + 9000 + 30, 10730 + 10},
+        {"somebody's was", 2000, "db-1", WRITE_GAP_UNTIL_FIRST_COMMIT, 0, 300, 10},
+        {"somebody's is told now", 2000, "db-1", WRITE_GAP_UNTIL_OPENING, 6, 300, 10},
+        {"another one became primary", 2000, "db-2", WRITE_GAP_UNTIL_OPENING, 0, 300, 10},
+        {"it has served for long", WRITE_GAP_SOON_MS + 301, "db-1", WRITE_GAP_UNTIL_OPENING, 0, 300, 10},
+        {"it was long ago", WRITE_GAP_COMPLETE_MS, "db-1", WRITE_GAP_UNTIL_OPENING, 0, 300, 10},
+        {"the beginning was not known", 2000, "db-1", WRITE_GAP_UNTIL_UNKNOWN, 0, 300, 10},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (int kind = 0; kind < 3; kind++) {
+            static struct cluster_snapshot snapshot;
+            static struct agent_status agents[MEMBERS];
+            static const struct word words[MEMBERS] = {{.word_ms = 5}, {5, 295, 10, 0, 0}, {.word_ms = 5}};
+            struct cluster_transition transition = {.from = "db-1",
+                .failover = true,
+                .started_ms = STARTED,
+                .last_write_ms = NOW - 300,
+                .last_write_span_ms = 10};
+            const struct write_gap gap = {.opened_ms = 9000, .uncertainty_ms = 30, .until = rows[i].until};
+            int64_t finished_ms = NOW - rows[i].finished_ms;
+            put_words(&snapshot, agents, words);
+            agents[1].first_commit = moment(800, 10);
+            agents[1].first_commit_epoch = rows[i].first_epoch;
+            struct cluster_role_status *roles = &snapshot.last.roles;
+            *roles = (struct cluster_role_status){.epoch = 6};
+            if (kind == 0) {
+                roles->last_failover = (struct cluster_failover){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                snprintf(roles->last_failover.to, sizeof(roles->last_failover.to), "%s", rows[i].to);
+            } else if (kind == 1) {
+                roles->last_switchover = (struct cluster_switchover){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                snprintf(roles->last_switchover.to, sizeof(roles->last_switchover.to), "%s", rows[i].to);
+            } else {
+                roles->last_outage = (struct cluster_outage){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                snprintf(roles->last_outage.primary, sizeof(roles->last_outage.primary), "%s", rows[i].to);
+            }
+            write_gap_go_on(&snapshot, &transition);
+            if (transition.last_write_ms != NOW - rows[i].ago_ms || transition.last_write_span_ms != rows[i].span_ms)
+                fail_msg("%s (%d): %lld ms before, + %lld", rows[i].name, kind,
+                    (long long)(NOW - transition.last_write_ms), (long long)transition.last_write_span_ms);
+        }
     }
 }
 
@@ -220,18 +294,25 @@ static void the_first_commit_completes_it_as_in_the_table(void **state)
         const char *name;
         uint64_t epoch;
         int64_t first_ms, span_ms; /* age */
+        int64_t idle_ms;
         int64_t finished_ago_ms;
         enum write_gap_until until;
         bool completes;
         int64_t blocked_ms, route_ms, uncertainty_ms;
     } rows[] = {
-        {"a commit after the opening", 5, 80, 20, 100, WRITE_GAP_UNTIL_OPENING, true, 330, 30, 40},
-        {"before we heard of the opening", 5, 120, 10, 100, WRITE_GAP_UNTIL_OPENING, true, 285, 0, 35},
-        {"nobody has committed", 0, 0, 0, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
-        {"of another opening", 6, 80, 20, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
-        {"it is complete already", 5, 80, 20, 100, WRITE_GAP_UNTIL_FIRST_COMMIT, false, 0, 0, 0},
-        {"the beginning is not known", 5, 80, 20, 100, WRITE_GAP_UNTIL_UNKNOWN, false, 0, 0, 0},
-        {"too late", 5, 80, 20, WRITE_GAP_COMPLETE_MS, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
+        {"a commit after the opening", 5, 80, 20, 20, 100, WRITE_GAP_UNTIL_OPENING, true, 330, 30, 40},
+        {"before we heard of the opening", 5, 120, 10, 0, 100, WRITE_GAP_UNTIL_OPENING, true, 285, 0, 35},
+        {"17 s later: by a route that was loaded late, or nobody had tried", 5, 100, 20, 17000, 17100,
+            WRITE_GAP_UNTIL_OPENING, true, 300 + 17010 - 8500, 8510, 30 + 10 + 8500},
+        {"17 s later, and commits had waited for 15 of them", 5, 100, 20, 2000, 17100, WRITE_GAP_UNTIL_OPENING, true,
+            300 + 17010, 17010, 30 + 10},
+        {"ten minutes later", 5, 80, 20, 4000, 600000, WRITE_GAP_UNTIL_OPENING, true, 600230, 599930, 40},
+        {"it was not known who looks for it", 5, 80, 20, 20, 100, WRITE_GAP_UNTIL_NOT_SEEN, true, 330, 30, 40},
+        {"nobody has committed", 0, 0, 0, 0, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
+        {"of another opening", 6, 80, 20, 0, 100, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
+        {"it is complete already", 5, 80, 20, 0, 100, WRITE_GAP_UNTIL_FIRST_COMMIT, false, 0, 0, 0},
+        {"the beginning is not known", 5, 80, 20, 0, 100, WRITE_GAP_UNTIL_UNKNOWN, false, 0, 0, 0},
+        {"too late", 5, 80, 20, 0, WRITE_GAP_COMPLETE_MS, WRITE_GAP_UNTIL_OPENING, false, 0, 0, 0},
     };
 
     UNUSED(state);
@@ -239,6 +320,7 @@ static void the_first_commit_completes_it_as_in_the_table(void **state)
         static struct cluster_snapshot snapshot = {.now_ms = NOW};
         const struct agent_status agent = {.clock_ms = 50000,
             .first_commit = moment(rows[i].first_ms, rows[i].span_ms),
+            .first_commit_idle_ms = rows[i].idle_ms,
             .first_commit_epoch = rows[i].epoch};
         const struct cluster_member primary = {.name = "db-1", .agent = &agent, .silent_ms = 0};
         const struct write_gap gap = {.opened_ms = 300, .uncertainty_ms = 30, .until = rows[i].until};
@@ -284,6 +366,43 @@ static void a_switchover_is_completed_too(void **state)
     assert_int_equal(roles.last_switchover.writes_blocked_ms, 50);
 }
 
+/* The failover to db-1 ended 100 ms ago. Its agent speaks, and tells no first commit. */
+static void the_end_is_not_known_once_nobody_looks_for_it(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_silent;
+        uint64_t opening_epoch;
+        enum write_gap_until before, until;
+        int64_t blocked_ms;
+    } rows[] = {
+        {"it is looked for", false, 5, WRITE_GAP_UNTIL_OPENING, WRITE_GAP_UNTIL_OPENING, 300},
+        {"its agent was restarted", false, 0, WRITE_GAP_UNTIL_OPENING, WRITE_GAP_UNTIL_NOT_SEEN, -1},
+        {"it was opened anew", false, 6, WRITE_GAP_UNTIL_OPENING, WRITE_GAP_UNTIL_NOT_SEEN, -1},
+        {"the opening was told later", false, 5, WRITE_GAP_UNTIL_NOT_SEEN, WRITE_GAP_UNTIL_OPENING, 300},
+        {"it is silent", true, 0, WRITE_GAP_UNTIL_OPENING, WRITE_GAP_UNTIL_OPENING, 300},
+        {"it is complete", false, 0, WRITE_GAP_UNTIL_FIRST_COMMIT, WRITE_GAP_UNTIL_FIRST_COMMIT, 300},
+        {"an earlier version told it", false, 0, WRITE_GAP_UNTIL_UNKNOWN, WRITE_GAP_UNTIL_UNKNOWN, 300},
+    };
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static struct cluster_snapshot snapshot = {.now_ms = NOW};
+        const struct agent_status agent = {.clock_ms = 50000, .opening_epoch = rows[i].opening_epoch};
+        const struct cluster_member primary = {
+            .name = "db-1", .agent = &agent, .agent_connected = !rows[i].is_silent, .silent_ms = 0};
+        struct cluster_role_status roles = {.last_failover = {.to = "db-1",
+                                                .epoch = 5,
+                                                .finished_ms = NOW - 100,
+                                                .writes_blocked_ms = 300,
+                                                .gap = {.opened_ms = 300, .until = rows[i].before}}};
+        write_gap_complete(&snapshot, &primary, &roles);
+        const struct cluster_failover *done = &roles.last_failover;
+        if (done->gap.until != rows[i].until || done->writes_blocked_ms != rows[i].blocked_ms)
+            fail_msg("%s: %d, %lld ms", rows[i].name, (int)done->gap.until, (long long)done->writes_blocked_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +413,8 @@ int main(void)
         cmocka_unit_test(the_end_is_when_it_was_opened_as_in_the_table),
         cmocka_unit_test(the_first_commit_completes_it_as_in_the_table),
         cmocka_unit_test(a_switchover_is_completed_too),
+        cmocka_unit_test(nobody_may_have_written_since_the_change_before_as_in_the_table),
+        cmocka_unit_test(the_end_is_not_known_once_nobody_looks_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
