@@ -45,6 +45,7 @@ int cluster_phase_status(void *arg)
     bool is_told = cluster_memory_note_end(cluster_reconcile_memory(reconcile), reconcile->context.error.kind);
     const struct cluster_outcome outcome = {is_told ? &reconcile->context.error : NULL, reconcile->error_kind};
     struct cluster_status status;
+    cluster_decision_note_roll(snapshot, &reconcile->decision);
     cluster_report(snapshot, &reconcile->decision, &outcome, &status);
     reconcile->recheck_soon = snapshot->cluster.password_secret_name || cluster_snapshot_has_mounting_pod(snapshot);
     if (cluster_epoch_spreads(snapshot))

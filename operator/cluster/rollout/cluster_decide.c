@@ -312,11 +312,16 @@ static void decide_in_place(const struct cluster_snapshot *snapshot, struct clus
     plan_add_delete(decision->plan, PLAN_POD, snapshot->ns, member->name, member->pod->uid, why);
 }
 
+static bool is_under_way(const struct roll *roll)
+{
+    return roll->outdated > 0 || (roll->step == ROLL_WAIT && !roll->taking_up);
+}
+
 static void decide_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
     const struct roll *roll = &decision->roll;
     decision->taking_up = roll->taking_up;
-    decision->rolling = roll->outdated > 0 || (roll->step == ROLL_WAIT && !roll->taking_up);
+    decision->rolling = is_under_way(roll);
     if (roll->step != ROLL_DONE)
         next_action(decision, roll->text);
     if (roll->step == ROLL_DELETE && plan_is_empty(decision->plan))
@@ -391,20 +396,42 @@ static void explain_growth(const struct cluster_snapshot *snapshot, struct clust
         len > 0 ? "; then grow to %d" : "grow to %d, once all members have the new template", snapshot->scale.wanted);
 }
 
+static bool may_change_members(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
+}
+
+/* Once a last backup has closed the cluster nobody is replaced any more: the primary is what it is taken of. */
+static bool may_roll(const struct cluster_snapshot *snapshot, const struct cluster_decision *decision)
+{
+    return may_change_members(snapshot) && decision->gate == GATE_OPEN && !final_backup_is_closed(snapshot);
+}
+
+void cluster_decision_note_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+{
+    struct roll roll;
+    if (!may_roll(snapshot, decision) || cluster_is_let_go(snapshot) || cluster_takes_over(snapshot))
+        return;
+    cluster_roll(snapshot, &roll);
+    decision->taking_up |= roll.taking_up;
+    decision->rolling |= is_under_way(&roll);
+    if (roll.step != ROLL_DONE)
+        next_action(decision, roll.text);
+}
+
 void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret)
 {
     *ret = (struct cluster_decision){.plan = plan_new(), .roll = {.step = ROLL_DONE}};
-    bool may_change = snapshot->usable && !snapshot->cluster.paused && !snapshot->secrets_failed;
+    bool may_change = may_change_members(snapshot);
     if (may_change &&
         (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for) || snapshot->before_held))
         ret->gate = GATE_HELD;
     else if (may_change)
         cluster_gate_decide(snapshot, ret);
-    if (may_change && ret->gate == GATE_OPEN) {
-        if (!final_backup_is_closed(snapshot)) /* nobody is replaced any more: the primary is what a backup is taken of */
-            cluster_roll(snapshot, &ret->roll);
+    if (may_roll(snapshot, ret))
+        cluster_roll(snapshot, &ret->roll);
+    if (may_change && ret->gate == GATE_OPEN)
         memcpy(ret->mycnf_hash, snapshot->mycnf_hash, sizeof(ret->mycnf_hash));
-    }
     cluster_intend(snapshot, ret->roll.step == ROLL_SWITCHOVER, &ret->intent);
     explain_set(ret);
     next_action(ret, ret->intent.next_action);

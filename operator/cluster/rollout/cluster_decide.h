@@ -69,6 +69,9 @@ struct cluster_decision {
 void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 /* The other half, of the same snapshot. */
 void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
+/* Much may have gone by since: the plan was carried out, Secrets were read. By the snapshot as it is now, whether there is
+ * a roll to do after all: the StatefulSet's controller may have taken up a template by now that was applied since. */
+void cluster_decision_note_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 void cluster_decision_release(struct cluster_decision *decision);
 
 /* The child is there as this decision wants it: what was just applied counts, by the snapshot after the plan. */
