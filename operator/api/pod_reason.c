@@ -38,6 +38,30 @@ bool pod_reason_is_placement(const char *reason)
     return str_eq(reason, "Unschedulable");
 }
 
+/* "1 node(s) had untolerated taint {dedicated: db}, …", "3 node(s) had untolerated taint(s), …". */
+bool pod_reason_names_taint(const char *words, char *ret, size_t size)
+{
+    static const char said[] = "untolerated taint";
+    const char *taint = strstr(str_or_empty(words), said);
+    snprintf(ret, size, "%s", "");
+    if (!taint)
+        return false;
+    const char *begin = taint + strlen(said);
+    if (strncmp(begin, " {", 2) != 0)
+        return true;
+    begin += 2;
+    size_t key_len = strcspn(begin, ":},"), len = strcspn(begin, "}");
+    const char *value = begin + key_len + (begin[key_len] == ':') + (begin[key_len] == ':' && begin[key_len + 1] == ' ');
+    int value_len = (int)MAX_OF(0, begin + len - value);
+    snprintf(ret, size, "%.*s%s%.*s", (int)key_len, begin, value_len ? "=" : "", value_len, value);
+    return true;
+}
+
+bool pod_reason_lacks_room(const char *words)
+{
+    return strstr(str_or_empty(words), "Insufficient ") || strstr(str_or_empty(words), "Too many pods");
+}
+
 bool pod_reason_is_memory(const char *reason)
 {
     return str_eq(reason, "OOMKilled");

@@ -76,9 +76,38 @@ static void claims_that_are_missing(void **state)
     assert_false(pod_reason_lacks_claim(NULL, "vol"));
 }
 
+static void a_taint_is_named_as_in_the_table(void **state)
+{
+    UNUSED(state);
+    static const struct {
+        const char *words;
+        bool is_tainted, lacks_room;
+        const char *taint;
+    } rows[] = {
+        {NULL, false, false, ""},
+        {"0/1 nodes are available: 1 Insufficient memory.", false, true, ""},
+        {"0/1 nodes are available: 1 Too many pods.", false, true, ""},
+        {"0/2 nodes are available: 2 node(s) had untolerated taint {dedicated: db}. preemption: …", true, false,
+            "dedicated=db"},
+        {"0/2 nodes are available: 1 node(s) had untolerated taint {a.b/c: }, 1 Insufficient cpu.", true, true, "a.b/c"},
+        {"0/2 nodes are available: 2 node(s) had untolerated taint {a.b/c}.", true, false, "a.b/c"},
+        {"0/2 nodes are available: 2 node(s) had untolerated taint(s). preemption: …", true, false, ""},
+        {"0/2 nodes are available: 2 node(s) had untolerated taint {cut", true, false, "cut"},
+        {"0/2 nodes are available: 2 node(s) had untolerated taint {cut:", true, false, "cut"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char taint[64];
+        bool is_tainted = pod_reason_names_taint(rows[i].words, taint, sizeof(taint));
+        if (is_tainted != rows[i].is_tainted || !str_eq(taint, rows[i].taint) ||
+            pod_reason_lacks_room(rows[i].words) != rows[i].lacks_room)
+            fail_msg("%s: \"%s\"", rows[i].words, taint);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_taint_is_named_as_in_the_table),
         cmocka_unit_test(claims_that_are_missing),
         cmocka_unit_test(reasons),
         cmocka_unit_test(words_of_images),

@@ -222,13 +222,36 @@ static void remedy_memory(
         is_server ? ", or lower what spec.mycnf lets the server use" : "");
 }
 
+/* Room on a tainted node is of no use. False: no taint is to blame. */
+static bool remedy_taint(const struct cluster_member *member, char *out, size_t size)
+{
+    char taint[128];
+    if (!pod_reason_names_taint(member->pod->problem_message, taint, sizeof(taint)))
+        return false;
+    const char *room = pod_reason_lacks_room(member->pod->problem_message)
+        ? ", or make room on a node that has none, or let it ask for less"
+        : "";
+    if (*taint)
+        snprintf(out, size, "let %s tolerate taint %s (spec.podTemplate.spec.tolerations), or rid a node of it%s",
+            member->name, taint, room);
+    else
+        snprintf(out, size,
+            "let %s tolerate a taint of the nodes (spec.podTemplate.spec.tolerations), or rid one of it; kubectl get "
+            "nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints names them%s",
+            member->name, room);
+    return true;
+}
+
 /* A claim that waits for its pod is not bound either (volumeBindingMode: WaitForFirstConsumer). */
 static void remedy_placement(const struct cluster_member *member, char *out, size_t size)
 {
     const struct pvc_object *claim = member->claim;
     bool waits = claim && !claim->is_bound;
-    snprintf(out, size, "make room for %s on a node that its podTemplate allows, or let it ask for less%s%s%s%s%s",
-        member->name, waits ? "; or see why claim " : "", waits ? claim->name : "",
+    char where[384];
+    if (!remedy_taint(member, where, sizeof(where)))
+        snprintf(where, sizeof(where), "make room for %s on a node that its podTemplate allows, or let it ask for less",
+            member->name);
+    snprintf(out, size, "%s%s%s%s%s%s", where, waits ? "; or see why claim " : "", waits ? claim->name : "",
         waits && !str_empty(claim->storage_class) ? " of StorageClass " : "", waits ? claim->storage_class : "",
         waits ? " is not bound" : "");
 }
