@@ -280,7 +280,8 @@ static struct cluster_wish find_wish(
     return (struct cluster_wish){roll_waits, TRANSITION_ROLL, NULL};
 }
 
-/* A request by annotation is carried out once; taking it away makes room for the same one again. */
+/* A request by annotation is carried out once; taking it away makes room for the same one again. One for nobody is told
+ * with the next action (cluster_next_action.h). */
 static void tick_off_annotation(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_intent *intent)
 {
@@ -289,9 +290,6 @@ static void tick_off_annotation(
         intent->roles.switchover_done[0] = '\0';
     else if (annotated(snapshot) == primary)
         snprintf(intent->roles.switchover_done, sizeof(intent->roles.switchover_done), "%s", value);
-    else if (!annotated(snapshot))
-        cluster_intent_say(
-            intent, "nothing: annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", value);
 }
 
 /* What a wish waits for in turn has limits, which are not given anew when it waits for the next of them. */

@@ -5,10 +5,12 @@
 
 #include "common/json.h"
 #include "operator/api/archive_status.h"
+#include "operator/api/names.h"
 #include "operator/api/pod_answer.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/stop_wish.h"
 #include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
@@ -135,8 +137,25 @@ static bool say_how_to_archive(const struct report *report, char *out, size_t si
     return true;
 }
 
+/* Whatever else comes next: the primary is not moved there. */
+static void add_unknown_switchover(struct report *report)
+{
+    const struct cluster_snapshot *snapshot = report->snapshot;
+    struct cluster_status *status = report->status;
+    char own[sizeof(status->next_action)], note[256];
+    if (str_empty(snapshot->switchover_to) || snapshot->final.deleting || snapshot->scale.effective == 0 ||
+        !snapshot->last.roles.initialized || cluster_member_meant(snapshot, snapshot->switchover_to))
+        return;
+    memcpy(own, status->next_action, sizeof(own));
+    snprintf(note, sizeof(note), "annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"",
+        snapshot->switchover_to);
+    size_t room = sizeof(own) - strlen(note) - sizeof("; ...");
+    report_put_text(status->next_action, sizeof(status->next_action), "%.*s%s%s%s", (int)room, *own ? own : "nothing",
+        strlen(own) > room ? "..." : "", *own ? "; " : ": ", note);
+}
+
 /* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
-void cluster_next_action(struct report *report)
+static void say_what_comes_next(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
@@ -172,4 +191,10 @@ void cluster_next_action(struct report *report)
     else if (!unready && !report->snapshot->cluster.paused &&
         cluster_left_remedy(report->snapshot, remedy, sizeof(remedy)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
+}
+
+void cluster_next_action(struct report *report)
+{
+    say_what_comes_next(report);
+    add_unknown_switchover(report);
 }
