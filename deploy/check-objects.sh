@@ -5,6 +5,7 @@
 # The API server itself judges: the CRDs are installed for a moment under a group of their own, check.kubemysql.dev, and each object is offered to it as
 # one of that group, without storing it (server-side dry run). Objects that are refused stay as they are and go on working under the new CRDs:
 # Kubernetes lets pass what an update does not touch. Only an update of the part in question has to mend it.
+# An answer that does not come, or says nothing of an object, ends it with 1: what it could not ask is not told as wrong, nor as right.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # kubectl remembers for six hours what it has found, and would take `mysqlclusters` for those of the other group.
@@ -13,9 +14,20 @@ export KUBECACHEDIR
 trap 'rm -rf "$KUBECACHEDIR"' EXIT
 group=check.kubemysql.dev
 kinds=(mysqlconfigs mysqlclusters mysqlterminals mysqlbackups)
+errors=$KUBECACHEDIR/errors
+
+give_up() { # give_up WHAT: with what kubectl said
+  echo "install: $1: $(head -n 3 "$errors" | tr '\n' ' ')" >&2
+  echo "install: nothing was changed; the objects are not checked, so try it again" >&2
+  exit 1
+}
 
 places() { # places KIND: the namespaces that have such objects; "-" for those of the cluster
-  kubectl get "$1.kubemysql.dev" --all-namespaces --no-headers -o custom-columns=NS:.metadata.namespace 2> /dev/null | sed 's/^<none>$/-/' | sort -u
+  if ! kubectl get "$1.kubemysql.dev" --all-namespaces --no-headers -o custom-columns=NS:.metadata.namespace > "$errors.places" 2> "$errors"; then
+    grep -q "the server doesn't have a resource type" "$errors" # nothing was installed yet
+    return
+  fi
+  sed 's/^<none>$/-/' "$errors.places" | sort -u
 }
 
 twins() { # the CRDs under the other group; no short names, so that nobody's kubectl means them
@@ -25,35 +37,50 @@ twins() { # the CRDs under the other group; no short names, so that nobody's kub
 
 ready() { # whether the API server serves all of them
   local kind
-  for kind in "${kinds[@]}"; do kubectl get --raw "/apis/$group/v1alpha1/$kind?limit=1" > /dev/null 2>&1 || return 1; done
+  for kind in "${kinds[@]}"; do kubectl get --raw "/apis/$group/v1alpha1/$kind?limit=1" > /dev/null 2> "$errors" || return 1; done
+}
+
+# What kubectl says of one line. It says something of an object, whatever words that has; else it may be that it got no answer.
+says_nothing() {
+  ! grep -qE '^(The [A-Za-z]+ "|\* )' <<< "$1" &&
+    grep -qE "[Tt]imeout|timed out|[Uu]nable to connect|connection (refused|reset)|deadline exceeded|EOF|\((ServiceUnavailable|InternalError|TooManyRequests|Unauthorized|NotFound)\)|no matches for kind" <<< "$1"
 }
 
 offer() { # offer ARG…: what the API server says against the objects that `kubectl get ARG…` finds
-  kubectl get "$@" -o yaml |
-    sed -E -e "s|^(  )?(- )?apiVersion: kubemysql\.dev/|\1\2apiVersion: $group/|" -e '/^    (resourceVersion|uid|selfLink|generation):/d' |
-    { kubectl create --dry-run=server -f - > /dev/null; } 2>&1 || :
+  local objects line
+  objects=$(kubectl get "$@" -o yaml 2> "$errors") || return 1
+  [[ $objects != *'items: []'* ]] || return 0
+  sed -E -e "s|^(  )?(- )?apiVersion: kubemysql\.dev/|\1\2apiVersion: $group/|" -e '/^    (resourceVersion|uid|selfLink|generation):/d' <<< "$objects" |
+    kubectl create --dry-run=server -f - > /dev/null 2> "$errors.said" || :
+  while read -r line; do
+    ! says_nothing "$line" || { echo "$line" > "$errors" && return 1; }
+  done < "$errors.said"
+  cat "$errors.said"
 }
 
 declare -A found
 for kind in "${kinds[@]}"; do
-  found[$kind]=$(places "$kind") || found[$kind]=""
+  found[$kind]=$(places "$kind") || give_up "the $kind that there are could not be listed"
 done
 [[ -n ${found[*]// /} ]] || exit 0
 
 trap 'twins | kubectl delete --wait=false --ignore-not-found -f - > /dev/null; rm -rf "$KUBECACHEDIR"' EXIT
 twins | kubectl apply --server-side --force-conflicts -f - > /dev/null
 for ((tries = 0; tries < 150; tries++)); do
-  ready && break || sleep 0.2
+  ! ready || break
+  sleep 0.2
 done
+ready || give_up "the API server does not serve the CRDs that judge"
 
 refused=""
 for kind in "${kinds[@]}"; do
   for place in ${found[$kind]}; do
     scope=(-n "$place")
     [[ $place != - ]] || scope=()
+    said=$(offer "$kind.kubemysql.dev" "${scope[@]}") || give_up "the $kind of ${place/#-/the cluster} could not be checked"
     while read -r line; do
-      refused+="  ${place/#-/cluster}: $line"$'\n'
-    done < <(offer "$kind.kubemysql.dev" "${scope[@]}")
+      [[ -z $line ]] || refused+="  ${place/#-/cluster}: $line"$'\n'
+    done <<< "$said"
   done
 done
 [[ -z $refused ]] || printf 'install: these objects break a rule of the new CRDs. They go on working, but a change of what is wrong has to mend it:\n%s' "$refused"

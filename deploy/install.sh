@@ -48,8 +48,11 @@ settings() {
 # lost FLAGS-OR-SETTINGS LIVE MANIFEST: of the operator that runs, what the manifest does not say
 lost() { comm -23 <("$1" <<< "$2") <("$1" <<< "$3"); }
 
+# What is there. No answer is not the same as nothing.
+ask() { kubectl "$@" --ignore-not-found || { echo "install: that was no answer; nothing was changed, so try it again" >&2 && return 1; }; }
+
 # Without its status, which has replicas, too.
-live_operator() { { kubectl -n $namespace get deployment kube-mysql-operator -o yaml 2> /dev/null || :; } | sed '/^status:/,$d'; }
+live_operator() { ask -n $namespace get deployment kube-mysql-operator -o yaml | sed '/^status:/,$d'; }
 
 # change WHAT NOW WANTED
 change() {
@@ -64,12 +67,14 @@ change() {
 
 # What becomes of the members of each cluster. The operator goes from one cluster to the next (--max-unavailable-clusters).
 clusters() {
-  local now=$1 wanted=$2 ns set image members name paused own
+  local now=$1 wanted=$2 sets cluster ns set image members name paused own
   local columns='NS:.metadata.namespace,NAME:.metadata.name,IMAGE:.spec.template.spec.initContainers[?(@.name=="inject")].image,MEMBERS:.spec.replicas'
-  kubectl get statefulsets --all-namespaces -l app.kubernetes.io/managed-by=kube-mysql --no-headers -o custom-columns="$columns" 2> /dev/null |
+  sets=$(ask get statefulsets --all-namespaces -l app.kubernetes.io/managed-by=kube-mysql --no-headers -o custom-columns="$columns") || return 1
+  [[ -z $sets ]] ||
     while read -r ns set image members; do
       name=${set%-mysql}
-      IFS=/ read -r paused own <<< "$(kubectl -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}/{.status.configSpec.images.agent}' 2> /dev/null || :)"
+      cluster=$(ask -n "$ns" get mysqlclusters.kubemysql.dev "$name" -o 'jsonpath={.spec.paused}/{.status.configSpec.images.agent}' < /dev/null) || return 1
+      IFS=/ read -r paused own <<< "$cluster"
       if [[ $paused == true ]]; then
         echo "  $ns/$name: stays as it is while spec.paused is true; it fails over, unless spec.failover.enabled is false"
       elif [[ $image == "$wanted" || $members == 0 ]]; then
@@ -79,12 +84,12 @@ clusters() {
       else
         echo "  $ns/$name: its $members members are replaced, one after the other, the primary last"
       fi
-    done
+    done <<< "$sets"
 }
 
 show_plan() {
   local live line
-  live=$(live_operator)
+  live=$(live_operator) || return 1
   echo "install: the API server is Kubernetes $version, and this would be brought about:"
   change "operator" "$(operator_image <<< "$live")" "$(operator_image <<< "$manifest")"
   change "agent" "$(agent_image <<< "$live")" "$(agent_image <<< "$manifest")"
@@ -105,9 +110,13 @@ fi
 
 manifest=$(kubectl kustomize "$overlay" | with_images)
 deploy/check-objects.sh
-[[ -z $plan ]] || { show_plan && exit 0; }
+if [[ -n $plan ]]; then
+  show_plan || exit 1
+  exit 0
+fi
 
-lost=$(lost flags "$(live_operator)" "$manifest")
+live=$(live_operator)
+lost=$(lost flags "$live" "$manifest")
 if [[ -n $lost && -z $reset ]]; then
   echo "install: the operator runs with ${lost//$'\n'/ }, which an overlay or a component has set and $overlay does not; nothing was changed." >&2
   echo "install: apply that overlay with the new version (kubectl apply --server-side -k OVERLAY), or take the flags away with --reset" >&2

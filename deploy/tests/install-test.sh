@@ -11,6 +11,11 @@ real=$(command -v kubectl) || { echo "install: no kubectl; its test is skipped";
 
 cat > "$dir/kubectl" << SH
 #!/bin/bash
+if [[ -s "$dir/no-answer" && "\$* " == *"\$(< "$dir/no-answer")"* ]]; then
+  [[ \$1 != create ]] || cat > /dev/null
+  echo 'Unable to connect to the server: net/http: TLS handshake timeout' >&2
+  exit 1
+fi
 case "\$1 \$2" in
   "get --raw") [[ \$3 == /version ]] && cat "$dir/version" || echo '{}' ;;
   "get mysqlclusters.kubemysql.dev") [[ \$* == *custom-columns* ]] && echo shops || echo 'apiVersion: kubemysql.dev/v1alpha1' ;;
@@ -58,6 +63,13 @@ for line in 'operator: o:1 -> o:2' 'agent: a:1 -> a:2' 'shops/shop: its 3 member
 done
 ! grep -v '^  group: check\.' "$dir/applied" | grep -q 'group: kubemysql.dev\|kind: Deployment' || { echo "--plan changes something" && failed=1; }
 [[ $out != *"set back"* && $out != *"not in deploy/operator"* ]] || { echo "--plan takes something away that nobody has set: $out" && failed=1; }
+for question in 'get mysqlclusters.kubemysql.dev --all' 'get --raw /apis/check' 'get mysqlclusters.kubemysql.dev -n shops' 'create ' 'get deployment' 'get statefulsets' 'get mysqlclusters.kubemysql.dev shop '; do
+  echo -n "$question" > "$dir/no-answer"
+  if out=$(run "v$minimum.0" --plan) || [[ $out != *"TLS handshake timeout"*"nothing was changed"* ]] || grep -q '^  .*: Unable to connect' <<< "$out"; then
+    echo "--plan takes no answer to \"$question\" for one: $out" && failed=1
+  fi
+done
+rm "$dir/no-answer"
 live 'spec:' '  replicas: 2' '      - args:' '        - --agent-image=a:1' '        image: o:1' 'status:' '  readyReplicas: 2' '  replicas: 2'
 out=$(run "v$minimum.0" --plan)
 [[ $out != *"replicas: 2 is set back"* ]] || { echo "--plan takes the status for something that somebody has set: $out" && failed=1; }
