@@ -3,12 +3,15 @@
 
 #include "operator/api/api_kinds.h"
 
+#define BY_CRDS "kubectl apply --server-side -k crds (or deploy/install.sh)"
+
 const struct kube_kind kube_kind_mysql_config = {
     .group = KM_API_GROUP,
     .kind = "MysqlConfig",
     .plural = "mysqlconfigs",
     .namespaced = false,
     .versions = {KM_API_VERSION},
+    .installed_by = BY_CRDS,
 };
 
 const struct kube_kind kube_kind_mysql_cluster = {
@@ -17,6 +20,7 @@ const struct kube_kind kube_kind_mysql_cluster = {
     .plural = "mysqlclusters",
     .namespaced = true,
     .versions = {KM_API_VERSION},
+    .installed_by = BY_CRDS,
 };
 
 const struct kube_kind kube_kind_mysql_terminal = {
@@ -25,6 +29,7 @@ const struct kube_kind kube_kind_mysql_terminal = {
     .plural = "mysqlterminals",
     .namespaced = true,
     .versions = {KM_API_VERSION},
+    .installed_by = BY_CRDS,
 };
 
 const struct kube_kind kube_kind_mysql_backup = {
@@ -33,6 +38,7 @@ const struct kube_kind kube_kind_mysql_backup = {
     .plural = "mysqlbackups",
     .namespaced = true,
     .versions = {KM_API_VERSION},
+    .installed_by = BY_CRDS,
 };
 
 const struct kube_kind kube_kind_config_map_sync = {
@@ -41,6 +47,7 @@ const struct kube_kind kube_kind_config_map_sync = {
     .plural = "configmapsyncs",
     .namespaced = true,
     .versions = {KM_API_VERSION},
+    .installed_by = "kubectl apply --server-side -f deploy/components/configmapsync/crd.yaml",
 };
 
 const struct kube_kind kube_kind_app = {
@@ -49,4 +56,5 @@ const struct kube_kind kube_kind_app = {
     .plural = "apps",
     .namespaced = true,
     .versions = {KM_API_VERSION},
+    .installed_by = "kubectl apply --server-side -f deploy/components/app/crd.yaml",
 };

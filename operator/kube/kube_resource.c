@@ -101,14 +101,25 @@ static struct json_slice find_group(struct json_slice list, const char *name)
     return (struct json_slice){.data = NULL};
 }
 
+void kube_resource_explain(const struct kube_kind *kind, struct error *err)
+{
+    if (err->kind != ERROR_NOT_FOUND || !kind->installed_by)
+        return;
+    (void)error_prefix(err, "CustomResourceDefinition %s.%s is missing, or does not have version %s; %s installs it",
+        kind->plural, kind->group, kind->versions[0], kind->installed_by);
+}
+
 static int not_served(const struct kube_kind *kind, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf wanted;
     strbuf_init(&wanted, KUBE_NAME_MAX);
     for (size_t i = 0; i < KUBE_VERSIONS_MAX && kind->versions[i]; i++)
         strbuf_addf(&wanted, "%s%s", i ? " or " : "", kind->versions[i]);
-    return error_set(err, ERROR_NOT_FOUND, "the API server does not serve %s of group \"%s\" in version %s", kind->kind,
+    (void)error_set(err, ERROR_NOT_FOUND, "the API server does not serve %s of group \"%s\" in version %s", kind->kind,
         kind->group, wanted.buf);
+    if (err)
+        kube_resource_explain(kind, err);
+    return -1;
 }
 
 int kube_resource_choose(

@@ -22,6 +22,8 @@ struct kube_kind {
     const char *plural; /* "statefulsets" */
     bool namespaced;
     const char *versions[KUBE_VERSIONS_MAX]; /* in order of preference, NULL-terminated if fewer */
+    /* Of a CustomResourceDefinition: what installs it, for people: "kubectl apply -k crds". NULL: it is built in. */
+    const char *installed_by;
 };
 
 /* A kind with the version in use. Plain value; strings are static (they come from the kind). */
@@ -42,6 +44,10 @@ void kube_resource_api_version(const struct kube_resource *resource, struct strb
  * may be NULL. */
 void kube_resource_path(const struct kube_resource *resource, const char *ns, const char *name, const char *subresource,
     struct strbuf *out);
+
+/* Pure. The API server does not know the kind: if a CustomResourceDefinition is missing, *err says which, and what
+ * installs it, before what it says already. */
+void kube_resource_explain(const struct kube_kind *kind, struct error *err);
 
 /* Pure part of discovery: chooses from the body of GET /apis (APIGroupList). Core kinds need no entry.
  * NOT_FOUND names group, kind and the versions wanted. */

@@ -202,7 +202,9 @@ static void list_failed(struct reflector *reflector, const struct error *err)
     reflector->ops.list_end(reflector->arg, NULL);
     int64_t delay_ms = backoff_next_ms(&reflector->list_backoff, &retry_policy);
     delay_ms = MAX_OF(delay_ms, (int64_t)err->retry_after_ms);
-    log_warn("list failed", LOG_STR("resource", reflector->resource->kind->plural), LOG_ERR(err),
+    struct error failure = *err;
+    kube_resource_explain(reflector->resource->kind, &failure);
+    log_warn("list failed", LOG_STR("resource", reflector->resource->kind->plural), LOG_ERR(&failure),
         LOG_INT("againInMs", delay_ms));
     schedule(reflector, true, delay_ms);
 }

@@ -180,9 +180,39 @@ static void test_choose(void **state)
     assert_string_equal(err.message, "the API server does not serve Thing of group \"policy\" in version v2 or v1");
 }
 
+/* Of a group of which nothing is installed discovery knows, of one CustomResourceDefinition that is missing beside others
+ * the list: both name it, and what installs it. */
+static void a_missing_definition_is_named(void **state)
+{
+    UNUSED(state);
+    static const struct kube_kind kind = {.group = "example.org",
+        .kind = "Thing",
+        .plural = "things",
+        .versions = {"v2", "v1"},
+        .installed_by = "kubectl apply -k crds"};
+    static const char missing[] =
+        "CustomResourceDefinition things.example.org is missing, or does not have version v2; "
+        "kubectl apply -k crds installs it: ";
+    static const char none[] = "{\"groups\":[]}";
+    struct error err = ERROR_INIT;
+    struct kube_resource resource = {.kind = NULL};
+    assert_int_equal(kube_resource_choose(&kind, none, strlen(none), &resource, &err), -1);
+    assert_memory_equal(err.message, missing, strlen(missing));
+    assert_non_null(strstr(err.message, "does not serve Thing"));
+    err = (struct error){.kind = ERROR_NOT_FOUND, .message = "HTTP status 404: 404 page not found"};
+    kube_resource_explain(&kube_kind_pod, &err);
+    assert_string_equal(err.message, "HTTP status 404: 404 page not found");
+    kube_resource_explain(&kind, &err);
+    assert_memory_equal(err.message, missing, strlen(missing));
+    err = (struct error){.kind = ERROR_FORBIDDEN, .message = "no"};
+    kube_resource_explain(&kind, &err);
+    assert_string_equal(err.message, "no");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_definition_is_named),
         cmocka_unit_test(test_projection),
         cmocka_unit_test(test_projection_refuses),
         cmocka_unit_test(test_digest),
