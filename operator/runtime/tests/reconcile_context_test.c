@@ -121,7 +121,8 @@ void event_record(struct event_recorder *recorder, const struct event_target *ta
 
 /* ---- a work of three phases ---- */
 
-static const struct kube_kind kind = {"kubemysql.dev", "Thing", "things", true, {"v1"}};
+static const struct kube_kind kind = {
+    .group = "kubemysql.dev", .kind = "Thing", .plural = "things", .namespaced = true, .versions = {"v1"}};
 static const struct kube_resource resource = {&kind, "v1"};
 
 static int next(void *arg)
