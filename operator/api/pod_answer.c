@@ -4,6 +4,7 @@
 #include "operator/api/pod_answer.h"
 
 #include "common/json.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/quantity.h"
 
 #define RESOURCE_MAX 128
@@ -184,4 +185,12 @@ const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *
         return out;
     }
     return "change what the API server names";
+}
+
+const char *pod_refusal_told(const char *text)
+{
+    const char *reason = reason_name(REASON_POD_REFUSED);
+    size_t len = strlen(reason);
+    bool is_told = text && strncmp(text, reason, len) == 0 && strncmp(text + len, ": ", 2) == 0;
+    return is_told ? text + len + 2 : NULL;
 }

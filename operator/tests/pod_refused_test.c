@@ -14,6 +14,8 @@
 #define INIT_QUOTA                                                                                       \
     "pods \"shop-mysql-0\" is forbidden: failed quota: team: must specify limits.cpu for: init,inject; " \
     "limits.memory for: init"
+#define SMALL_QUOTA \
+    "pods \"shop-mysql-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=0, limited: pods=0"
 #define CLAIM_QUOTA "persistentvolumeclaims \"data-shop-mysql-0\" is forbidden: exceeded quota: disks"
 
 static void refuse(struct operator_world *world, const char *collection, const char *message)
@@ -148,6 +150,61 @@ static void pod_is_told_without_the_claim(void **state)
     operator_world_free(world);
 }
 
+/* After each write of the operators, from the death of the first one on. */
+static void look(struct operator_world *world)
+{
+    if (world->numbers[2] && !tells(world, SMALL_QUOTA) && !*world->failure)
+        snprintf(world->failure, sizeof(world->failure), "Healthy is %s", world_condition(world, "Healthy"));
+}
+
+static size_t dry_runs(const struct operator_world *world)
+{
+    return kube_api_double_requests(world->api, "POST", PATH_CORE "pods");
+}
+
+static bool quota_is_lowered(struct operator_world *world)
+{
+    refuse(world, PATH_CORE "pods", SMALL_QUOTA);
+    return true;
+}
+
+static bool small_quota_is_told(struct operator_world *world)
+{
+    return tells(world, SMALL_QUOTA);
+}
+
+static bool operator_is_killed(struct operator_world *world)
+{
+    world->numbers[2] = 1;
+    world->writes_before = dry_runs(world);
+    world_kill_operator(world);
+    return true;
+}
+
+static bool next_one_has_asked_twice(struct operator_world *world)
+{
+    return dry_runs(world) >= world->writes_before + 2;
+}
+
+static bool is_refused_no_more(struct operator_world *world)
+{
+    world->after_act = NULL;
+    return quota_is_raised(world);
+}
+
+static void the_next_operator_tells_it_on(void **state)
+{
+    static const world_step_fn steps[] = {set_is_there, quota_is_lowered, small_quota_is_told, operator_is_killed,
+        next_one_has_asked_twice, is_refused_no_more, pods_are_made, settled, is_healthy, NULL};
+    struct operator_world *world = operator_world_new();
+    UNUSED(state);
+    world->kubernetes.is_held = true;
+    world->after_act = look;
+    world_put_cluster(world, "'replicas': 1");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +212,7 @@ int main(void)
         cmocka_unit_test(refused_claim_is_told),
         cmocka_unit_test(quota_on_init_containers_is_told),
         cmocka_unit_test(pod_is_told_without_the_claim),
+        cmocka_unit_test(the_next_operator_tells_it_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

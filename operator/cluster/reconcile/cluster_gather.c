@@ -12,6 +12,8 @@
 #include "operator/api/condition_reason.h"
 #include "operator/api/memory_fit.h"
 #include "operator/api/mycnf.h"
+#include "operator/api/pod_answer.h"
+#include "operator/api/ready_conditions.h"
 #include "operator/cluster/reconcile/cluster_notes.h"
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_scale.h"
@@ -424,10 +426,30 @@ static void gather_final_backup(const struct cluster_sources *sources, struct cl
     free(status);
 }
 
+/* An operator that has just begun to lead has asked nothing yet: until it has an answer, that of the one before holds. */
+static void carry_refusals(struct cluster_snapshot *snapshot)
+{
+    const struct kube_condition *stalled = kube_conditions_find(&snapshot->last.conditions, CONDITION_STALLED);
+    for (int i = 0; i < snapshot->last.instance_count; i++) {
+        const struct cluster_instance *last = &snapshot->last.instances[i];
+        for (int k = 0; k < snapshot->member_count; k++) {
+            struct cluster_member *member = &snapshot->members[k];
+            if (member->pod || !str_eq(member->name, last->name))
+                continue;
+            member->refused = pod_refusal_told(last->message);
+            member->refusal_stays = member->refused && reason_of(stalled) == REASON_POD_REFUSED;
+        }
+    }
+}
+
 /* It holds no longer than the pod is missing. */
 static void gather_refusal(const struct cluster_memory *memory, struct cluster_snapshot *snapshot)
 {
     const struct pod_question_memory *question = &memory->pod_question;
+    if (!question->is_answered) {
+        carry_refusals(snapshot);
+        return;
+    }
     for (int i = 0; i < snapshot->member_count && question->since_ms; i++) {
         struct cluster_member *member = &snapshot->members[i];
         if (member->ordinal != question->ordinal || member->pod)

@@ -54,6 +54,7 @@ struct pod_question_memory {
     int ordinal;
     int64_t asked_ms; /* monotonic, 0: never */
     bool is_asked;    /* the answer is not there yet */
+    bool is_answered; /* once at least: what an operator before us was told does not count any more */
     uint64_t serial;  /* of the question that is awaited */
     char *refusal;    /* owned; NULL: nothing is said against it */
     bool stays;       /* that does not end when other pods do */

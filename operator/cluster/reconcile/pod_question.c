@@ -61,6 +61,7 @@ static bool take_answer(
         return false;
     }
     known->is_asked = false;
+    known->is_answered |= is_refused || answer == POD_ANSWER_TAKEN;
     if ((!is_refused && answer != POD_ANSWER_TAKEN) || str_eq(known->refusal, words))
         return false;
     free(known->refusal);
