@@ -210,7 +210,8 @@ static void look_for_end(const struct cluster_snapshot *snapshot, const struct c
     bool is_open_ended = gap->until == WRITE_GAP_UNTIL_OPENING || gap->until == WRITE_GAP_UNTIL_NOT_SEEN;
     if (!is_open_ended || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS)
         return;
-    if (find_first_commit(snapshot, primary, epoch, &first))
+    bool is_told = find_first_commit(snapshot, primary, epoch, &first);
+    if (is_told && first.idle_ms <= WRITE_GAP_IDLE_MAX_MS)
         complete(&first, finished_ms, gap, blocked_ms);
     else if (member_speaks(primary)) {
         bool is_looked_for = tells_opening(primary, epoch);

@@ -20,6 +20,8 @@
 #define WRITE_GAP_COMPLETE_MS 660000
 /* A first commit that comes later than this, and was not seen to wait, may be of somebody who had not tried before. */
 #define WRITE_GAP_IDLE_MS 5000
+/* And later than this it is: no route is loaded, and no client waits before it connects anew, for so long. */
+#define WRITE_GAP_IDLE_MAX_MS 60000
 /* A primary that is lost so soon after its opening may have had no client yet. */
 #define WRITE_GAP_SOON_MS 30000
 
