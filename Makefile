@@ -125,7 +125,7 @@ $(BUILD)/operator/tests/reconcile_count_test: private LDFLAGS_ALL += \
 
 # Its server is a double.
 $(BUILD)/agent/tests/probe_lane_test: private LDFLAGS_ALL += \
-  $(foreach f,session_open session_exec session_close session_is_broken observe_server \
+  $(foreach f,session_open session_exec session_close session_is_broken session_note_answers observe_server \
     replication_facts_observe,-Wl,--wrap=$(f))
 
 # Calls of its file system fail.

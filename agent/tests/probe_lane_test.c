@@ -34,6 +34,7 @@ struct session *__wrap_session_open(const struct session_options *options, struc
 int __wrap_session_exec(struct session *session, const char *sql, struct error *err);
 void __wrap_session_close(struct session *session);
 bool __wrap_session_is_broken(const struct session *session);
+void __wrap_session_note_answers(struct session *session, _Atomic int64_t *at_ms);
 int __wrap_observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err);
 int __wrap_replication_facts_observe(struct session *session, const struct dialect *dialect, const char *agent_user,
     struct replication_facts *ret, struct error *err);
@@ -62,6 +63,12 @@ bool __wrap_session_is_broken(const struct session *session)
 {
     UNUSED(session);
     return false;
+}
+
+void __wrap_session_note_answers(struct session *session, _Atomic int64_t *at_ms)
+{
+    UNUSED(session);
+    UNUSED(at_ms);
 }
 
 int __wrap_observe_server(struct session *session, bool with_status, struct observation *ret, struct error *err)
