@@ -160,7 +160,7 @@ static void end_by_the_hook(struct replication_rig *rig, struct agent_rig *pod)
 {
     int code = 0;
 
-    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}"); /* others could take over */
+    agent_rig_put_instance(pod, 3); /* others could take over */
     struct agent_process hook = agent_rig_start(pod, "pre-stop");
     for (int tries = 0; tries < 1200 && !agent_rig_ended(&pod->server, &code); tries++)
         replication_rig_run(rig, 50);

@@ -79,6 +79,16 @@ void agent_rig_put(const struct agent_rig *rig, const char *name, const char *co
     own(rig, path);
 }
 
+void agent_rig_put_instance(const struct agent_rig *rig, unsigned replicas)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
+        "\"serverIdBase\":1000,\"replicas\":%u,\"database\":\"app_db\",\"username\":\"app\"}",
+        replicas);
+
+    agent_rig_put(rig, "config/instance.json", text);
+}
+
 bool agent_rig_has(const struct agent_rig *rig, const char *name)
 {
     return fs_exists(agent_rig_path(rig, name));
@@ -318,9 +328,7 @@ struct agent_rig *agent_rig_new_in(const char *root)
     rig->plain_port = free_port();
     rig->tls_port = free_port();
     rig->mysql_port = free_port();
-    agent_rig_put(rig, "config/instance.json",
-        "{\"namespace\":\"ns\",\"cluster\":\"demo\",\"clusterUID\":\"u-1\",\"serviceDomain\":\"demo-mysql.ns.svc\","
-        "\"serverIdBase\":1000,\"replicas\":1,\"database\":\"app_db\",\"username\":\"app\"}");
+    agent_rig_put_instance(rig, 1);
     agent_rig_put(rig, "config/my.cnf",
         "[mysqld]\nbind_address = 127.0.0.1\nskip_name_resolve = 1\ninnodb_buffer_pool_size = 32M\nlog_bin = binlog\n");
     for (size_t i = 0; i < ARRAY_LEN(accounts); i++) {

@@ -69,6 +69,8 @@ void agent_rig_free(struct agent_rig *rig); /* kills what runs */
 const char *agent_rig_path(const struct agent_rig *rig, const char *name);
 /* Owned by the database user; NULL removes. Replaced atomically. */
 void agent_rig_put(const struct agent_rig *rig, const char *name, const char *content);
+/* What the operator tells of a cluster of so many members. The rig begins with one. */
+void agent_rig_put_instance(const struct agent_rig *rig, unsigned replicas);
 bool agent_rig_has(const struct agent_rig *rig, const char *name);
 /* Whether a file holds the text. */
 bool agent_rig_file_says(const struct agent_rig *rig, const char *name, const char *text);

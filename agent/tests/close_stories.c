@@ -79,7 +79,7 @@ static void test_the_replica_that_is_stopped_applies_what_it_has_received(void *
     replication_rig_run(rig, 500);
     assert_true(member_sql(rig, 0, "INSERT INTO t.r VALUES (1)", NULL));
     replication_rig_run(rig, 500); /* received */
-    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}");
+    agent_rig_put_instance(pod, 3);
     struct agent_process hook = agent_rig_start(pod, "pre-stop");
     member_await(rig, 1, receives_nothing, "no longer receiving");
     replication_rig_run(rig, 1000);
@@ -333,7 +333,7 @@ static void run_hook(struct replication_rig *rig)
     int code = -1, hopeless = 0;
 
     /* Without others the hook has nothing to do. */
-    agent_rig_put(pod, "config/instance.json", "{\"cluster\":\"demo\",\"replicas\":3}");
+    agent_rig_put_instance(pod, 3);
     agent_rig_put(pod, "pre-stop.log", NULL);
     struct agent_process hook = agent_rig_start(pod, "pre-stop");
     while (!agent_rig_ended(&hook, &code) && clock_monotonic_ms() < end_ms) {
