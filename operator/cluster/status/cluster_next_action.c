@@ -146,7 +146,7 @@ static void add_unknown_switchover(struct report *report)
     if (str_empty(snapshot->switchover_to) || snapshot->final.deleting || snapshot->scale.effective == 0 ||
         !snapshot->last.roles.initialized || cluster_member_meant(snapshot, snapshot->switchover_to))
         return;
-    memcpy(own, status->next_action, sizeof(own));
+    snprintf(own, sizeof(own), "%s", status->next_action);
     snprintf(note, sizeof(note), "annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"",
         snapshot->switchover_to);
     size_t room = sizeof(own) - strlen(note) - sizeof("; ...");
