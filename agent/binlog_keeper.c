@@ -262,7 +262,7 @@ void binlog_keeper_turn(struct binlog_keeper *keeper, enum agent_phase phase, in
     keeper->is_limited = limited;
     keeper->next_ms = now_ms + (binlog_limit_lacking(&state->room) ? LOOK_SOON_MS : LOOK_MS);
     keeper->seldom_ms = now_ms + LOOK_SELDOM_MS;
-    keeper->flavour = state->observed.version.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    keeper->flavour = agent_gtid_flavour(state->observed.version.flavour);
     keeper->room = state->room;
     keeper->max_bytes = state->binlog_max_bytes;
     snprintf(keeper->purge_until, sizeof(keeper->purge_until), "%s", may_purge(keeper) ? keeper->wish.until : "");

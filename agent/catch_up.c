@@ -30,7 +30,7 @@ void catch_up_gap(struct catch_up *catch_up, int64_t now_ms)
 
 static bool holds(enum agent_flavour flavour, const char *received, const char *wanted)
 {
-    return position_holds(flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL, received, wanted);
+    return position_holds(agent_gtid_flavour(flavour), received, wanted);
 }
 
 void catch_up_look(struct catch_up *catch_up, enum agent_flavour flavour, const char *before, const char *received,

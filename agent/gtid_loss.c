@@ -8,11 +8,6 @@
 #include "common/gtid.h"
 #include "common/strbuf.h"
 
-static enum gtid_flavour kind_of(enum agent_flavour flavour)
-{
-    return flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-}
-
 static void forget_had(struct gtid_loss *loss)
 {
     position_pool_unref(steal_ptr(loss->of_had));
@@ -88,7 +83,7 @@ static bool is_over(
 
 void gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const struct replication_facts *facts)
 {
-    enum gtid_flavour kind = kind_of(flavour);
+    enum gtid_flavour kind = agent_gtid_flavour(flavour);
     bool goes_on = facts->connection && facts->connection == loss->connection;
 
     if (!facts->seen || !position_is_whole(facts->gtid_executed)) {
@@ -124,7 +119,7 @@ static bool name_lacking(
 
 void gtid_loss_heard(struct gtid_loss *loss, enum agent_flavour flavour, const char *theirs)
 {
-    enum gtid_flavour kind = kind_of(flavour);
+    enum gtid_flavour kind = agent_gtid_flavour(flavour);
     bool is_said = *loss->lacking != '\0';
     bool is_sure = loss->looks >= GTID_LOSS_LOOKS && loss->latest_ms - loss->found_ms >= GTID_LOSS_MS;
     _cleanup_(gtid_set_freep) struct gtid_set *source = NULL;

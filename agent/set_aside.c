@@ -36,11 +36,6 @@
 #define RAW_LEAST_BYTES ((uint64_t)(4 * KM_MIB))
 #define UNFINISHED_PREFIX ".new-"
 
-static enum gtid_flavour family_of(enum agent_flavour flavour)
-{
-    return flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
-}
-
 /* ---- what is there ---- */
 
 static char *top_dir(const struct agent_paths *paths)
@@ -312,7 +307,7 @@ static int write_list(const struct set_aside_wish *wish, const struct binlog_tai
 {
     _cleanup_(freep) char *path = xasprintf("%s/" LIST_NAME, dir);
     struct list list = {
-        .flavour = family_of(wish->flavour),
+        .flavour = agent_gtid_flavour(wish->flavour),
     };
 
     strbuf_init(&list.text, LIST_MAX + 64 * KM_KIB);
@@ -394,11 +389,11 @@ static int check_tail(
 static struct binlog_tail *plan_tail(const struct set_aside_wish *wish, uint64_t max, struct error *err)
 {
     _cleanup_(gtid_set_freep) struct gtid_set *behind =
-        gtid_set_parse(family_of(wish->flavour), str_or_empty(wish->behind), NULL);
+        gtid_set_parse(agent_gtid_flavour(wish->flavour), str_or_empty(wish->behind), NULL);
     struct binlog_wish plan = {
         .data_dir = wish->paths->data_dir,
         .behind = behind,
-        .flavour = family_of(wish->flavour),
+        .flavour = agent_gtid_flavour(wish->flavour),
         .choice = BINLOG_NEWEST,
         .gtids = position_is_whole(wish->errant) ? wish->errant : "",
         .max_bytes = max,
@@ -505,7 +500,7 @@ int set_aside_make(const struct set_aside_wish *wish, struct agent_set_asides *r
     struct set_aside_wish whole = *wish;
 
     if (!whole.end)
-        whole.end = set_aside_beyond_end(wish->paths->data_dir, family_of(wish->flavour));
+        whole.end = set_aside_beyond_end(wish->paths->data_dir, agent_gtid_flavour(wish->flavour));
     return make(&whole, ret, err);
 }
 
@@ -514,7 +509,7 @@ int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavo
 {
     struct set_aside_beyond beyond;
 
-    set_aside_beyond_find(paths->data_dir, family_of(flavour), theirs, &beyond);
+    set_aside_beyond_find(paths->data_dir, agent_gtid_flavour(flavour), theirs, &beyond);
     const struct set_aside_wish wish = {
         .paths = paths,
         .flavour = flavour,

@@ -39,7 +39,7 @@ struct source_watch {
 
 void source_watch_errant(enum agent_flavour flavour, const char *own, const char *theirs, char *ret, size_t size)
 {
-    enum gtid_flavour kind = flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour kind = agent_gtid_flavour(flavour);
     _cleanup_(strbuf_release) struct strbuf text;
 
     strbuf_init(&text, GTID_TEXT_MAX);

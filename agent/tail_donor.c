@@ -64,7 +64,7 @@ static void run_plan(void *arg)
     server_binary_release(&binary);
     struct binlog_wish wish = {
         .data_dir = donor->paths->data_dir,
-        .flavour = donor->version.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .flavour = agent_gtid_flavour(donor->version.flavour),
         .choice = BINLOG_BEYOND,
         .gtids = donor->after,
         .max_bytes = TAIL_MAX_BYTES,

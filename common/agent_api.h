@@ -205,6 +205,12 @@ enum agent_flavour {
     AGENT_FLAVOUR_COUNT
 };
 
+/* How its GTIDs are written; MySQL's where it is not known. */
+static inline enum gtid_flavour agent_gtid_flavour(enum agent_flavour flavour)
+{
+    return flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+}
+
 enum agent_thread { AGENT_THREAD_OFF, AGENT_THREAD_CONNECTING, AGENT_THREAD_RUNNING, AGENT_THREAD_COUNT };
 
 /* What lies on the volume. */

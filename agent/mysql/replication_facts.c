@@ -25,7 +25,7 @@
 
 enum gtid_flavour replication_gtid_flavour(const struct dialect *dialect)
 {
-    return dialect->family == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    return agent_gtid_flavour(dialect->family);
 }
 
 /* ---- what a look can do without ---- */

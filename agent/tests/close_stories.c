@@ -159,7 +159,7 @@ static void let_commits_wait(struct replication_rig *rig)
 
 static unsigned received_most(const struct replication_rig *rig)
 {
-    enum gtid_flavour flavour = rig->members[1].status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = agent_gtid_flavour(rig->members[1].status.flavour);
     _cleanup_(gtid_set_freep) struct gtid_set *one = gtid_set_parse(flavour, rig->members[1].status.gtid_received, NULL);
     _cleanup_(gtid_set_freep) struct gtid_set *two = gtid_set_parse(flavour, rig->members[2].status.gtid_received, NULL);
 
@@ -170,7 +170,7 @@ static unsigned received_most(const struct replication_rig *rig)
 
 static bool has_applied(const struct member *member)
 {
-    enum gtid_flavour flavour = member->status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = agent_gtid_flavour(member->status.flavour);
     _cleanup_(gtid_set_freep) struct gtid_set *executed = gtid_set_parse(flavour, member->status.gtid_executed, NULL);
     _cleanup_(gtid_set_freep) struct gtid_set *received = gtid_set_parse(flavour, member->status.gtid_received, NULL);
 

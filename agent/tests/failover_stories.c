@@ -117,7 +117,7 @@ static void hold_others(struct stage *stage)
 
 static bool has_received_more(const struct replication_rig *rig, unsigned a, unsigned b)
 {
-    enum gtid_flavour flavour = rig->members[a].status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = agent_gtid_flavour(rig->members[a].status.flavour);
     _cleanup_(gtid_set_freep) struct gtid_set *left =
         gtid_set_parse(flavour, rig->members[a].status.gtid_received, NULL);
     _cleanup_(gtid_set_freep) struct gtid_set *right =
@@ -596,7 +596,7 @@ static bool has_met_an_error(const struct member *member)
 
 static bool holds_all(struct replication_rig *rig, unsigned member, const char *gtids)
 {
-    enum gtid_flavour flavour = rig->members[member].status.flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = agent_gtid_flavour(rig->members[member].status.flavour);
     _cleanup_(gtid_set_freep) struct gtid_set *has =
         gtid_set_parse(flavour, rig->members[member].status.gtid_received, NULL);
     _cleanup_(gtid_set_freep) struct gtid_set *wanted = gtid_set_parse(flavour, gtids, NULL);

@@ -247,7 +247,7 @@ static struct archive_view view_of(const struct archive_turn *turn, const struct
         .rests = turn->rests,
         .problem = problem,
         .problem_message = message,
-        .flavour = status && status->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL,
+        .flavour = agent_gtid_flavour(status ? status->flavour : AGENT_FLAVOUR_UNKNOWN),
         .report = status ? &status->archive : NULL,
         .backups = memory->backups,
         .backup_count = memory->backup_count,

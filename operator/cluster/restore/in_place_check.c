@@ -64,7 +64,7 @@ static bool is_short(
         return false;
     if (found->until_ms > 0)
         return archive->newest_ms > 0 && archive->newest_ms < found->until_ms;
-    enum gtid_flavour flavour = primary->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    enum gtid_flavour flavour = agent_gtid_flavour(primary->flavour);
     return position_is_whole(archive->until_gtid) && position_is_whole(found->gtid) &&
         !position_holds(flavour, archive->until_gtid, gtid) && !position_holds(flavour, found->gtid, gtid);
 }

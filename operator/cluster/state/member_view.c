@@ -169,7 +169,7 @@ bool member_follows(const struct cluster_snapshot *snapshot, const struct cluste
 
 enum gtid_flavour member_gtid_flavour(const struct cluster_member *member)
 {
-    return member->agent->flavour == AGENT_FLAVOUR_MARIADB ? GTID_MARIADB : GTID_MYSQL;
+    return agent_gtid_flavour(member->agent->flavour);
 }
 
 bool member_has_problem(const struct cluster_member *member, enum agent_problem_kind kind)
