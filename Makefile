@@ -311,6 +311,7 @@ lint-shell:
 	$(Q)build-aux/lint-shell.sh
 
 lint-c: $(patsubst %.c,$(BUILD)/lint/%.tidy,$(found)) $(BUILD)/lint/cppcheck
+	@mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}/kube-mysql/tidy"
 	@find "$${XDG_CACHE_HOME:-$$HOME/.cache}/kube-mysql/tidy" -type f -mtime +30 -delete
 	@echo "lint: $(words $(found)) C files clean"
 

@@ -5,6 +5,8 @@
 
 #include "operator/cluster/state/member_view.h"
 
+#define UPTIME_SLACK_S 2 /* it is rounded to seconds */
+
 static int64_t middle_of(const struct agent_moment *moment)
 {
     return moment->at_ms + moment->span_ms / 2;
@@ -31,8 +33,7 @@ static void take_later(const struct cluster_snapshot *snapshot, const struct clu
 }
 
 /* A server that was started anew, and not opened since, has written nothing: what replicas receive from it they only
- * catch up on. From when on that is so, with what its uptime is rounded by; INT64_MAX: it is not. */
-#define UPTIME_SLACK_S 2
+ * catch up on. From when on that is so, less what its uptime is rounded by; INT64_MAX: it is not. */
 static int64_t find_catching_up(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -131,14 +132,18 @@ struct first_commit_told {
     int64_t idle_ms; /* agent_api.h */
 };
 
+/* No client's commit was seen after the opening. */
+static bool is_open_ended(const struct write_gap *gap)
+{
+    return gap->until == WRITE_GAP_UNTIL_OPENING || gap->until == WRITE_GAP_UNTIL_NOT_SEEN;
+}
+
 /* Where nobody was seen to wait, the end is at any time between the opening and the commit. */
 static void complete(
     const struct first_commit_told *first, int64_t finished_ms, struct write_gap *gap, int64_t *blocked_ms)
 {
     int64_t idle_ms = first->idle_ms > WRITE_GAP_IDLE_MS ? first->idle_ms : 0;
     int64_t committed_ms = middle_of(&first->done) - idle_ms / 2;
-    if (gap->until != WRITE_GAP_UNTIL_OPENING && gap->until != WRITE_GAP_UNTIL_NOT_SEEN)
-        return;
     gap->until = WRITE_GAP_UNTIL_FIRST_COMMIT;
     gap->uncertainty_ms += (first->done.span_ms + 1) / 2 + (idle_ms + 1) / 2;
     gap->route_ms = MAX_OF(0, committed_ms - finished_ms);
@@ -207,8 +212,7 @@ static void look_for_end(const struct cluster_snapshot *snapshot, const struct c
     int64_t finished_ms, struct write_gap *gap, int64_t *blocked_ms)
 {
     struct first_commit_told first;
-    bool is_open_ended = gap->until == WRITE_GAP_UNTIL_OPENING || gap->until == WRITE_GAP_UNTIL_NOT_SEEN;
-    if (!is_open_ended || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS)
+    if (!is_open_ended(gap) || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS)
         return;
     bool is_told = find_first_commit(snapshot, primary, epoch, &first);
     if (is_told && first.idle_ms <= WRITE_GAP_IDLE_MAX_MS)
@@ -294,8 +298,7 @@ void write_gap_renew_last_write(const struct cluster_snapshot *snapshot, struct 
 static int64_t find_write_before(const struct cluster_snapshot *snapshot, const char *from, const char *to,
     int64_t finished_ms, const struct write_gap *gap, int64_t newest_ms)
 {
-    bool is_open_ended = gap->until == WRITE_GAP_UNTIL_OPENING || gap->until == WRITE_GAP_UNTIL_NOT_SEEN;
-    if (!str_eq(from, to) || !is_open_ended || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS ||
+    if (!str_eq(from, to) || !is_open_ended(gap) || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS ||
         newest_ms - finished_ms > WRITE_GAP_SOON_MS)
         return 0;
     return finished_ms - gap->opened_ms - gap->uncertainty_ms;

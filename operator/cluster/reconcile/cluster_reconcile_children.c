@@ -10,8 +10,6 @@
 #include "operator/cluster/state/namespace_end.h"
 #include "operator/cluster/status/cluster_events.h"
 
-#define HTTP_ERRORS 300 /* and redirections */
-
 static bool find_child(const struct cluster_names *names, const struct plan_action *action, enum cluster_child *ret)
 {
     for (int child = 0; child < CHILD_COUNT; child++) {
@@ -101,7 +99,7 @@ static void note_cleared(
         return;
     if (action->kind == PLAN_ENDPOINTS)
         cluster_memory_note_cleared(cluster_reconcile_memory(reconcile), clock_monotonic_ms());
-    if (!answer || answer->status >= HTTP_ERRORS)
+    if (!answer || answer->status / 100 != 2)
         return;
     char *before = reconcile->route_cleared;
     bool is_first = action->kind == PLAN_ENDPOINTS; /* whichever is answered first: two Events of one text are one */
