@@ -161,6 +161,13 @@ static bool find_first_commit(const struct cluster_snapshot *snapshot, const str
     return true;
 }
 
+/* Likewise, and it was by a client that waited for the opening, or may have. */
+static bool find_end(const struct cluster_snapshot *snapshot, const struct cluster_member *primary, int64_t epoch,
+    struct first_commit_told *ret)
+{
+    return find_first_commit(snapshot, primary, epoch, ret) && ret->idle_ms <= WRITE_GAP_IDLE_MAX_MS;
+}
+
 /* Its agent tells of the opening under that epoch: it is looking for the first commit, or has looked long enough. */
 static bool tells_opening(const struct cluster_member *primary, int64_t epoch)
 {
@@ -199,7 +206,7 @@ struct write_gap_end write_gap_end(const struct cluster_snapshot *snapshot, cons
         .uncertainty_ms = (last->span_ms + 1) / 2 + WRITE_GAP_SLACK_MS,
         .until = WRITE_GAP_UNTIL_OPENING};
     /* Else it comes later, if it comes. */
-    if (!change->seen_closed && find_first_commit(snapshot, change->to, change->epoch, &first))
+    if (!change->seen_closed && find_end(snapshot, change->to, change->epoch, &first))
         complete(&first, end.finished_ms, &end.gap, &end.blocked_ms);
     else
         end.gap.uncertainty_ms += (opening.span_ms + 1) / 2;
@@ -214,8 +221,7 @@ static void look_for_end(const struct cluster_snapshot *snapshot, const struct c
     struct first_commit_told first;
     if (!is_open_ended(gap) || finished_ms <= snapshot->now_ms - WRITE_GAP_COMPLETE_MS)
         return;
-    bool is_told = find_first_commit(snapshot, primary, epoch, &first);
-    if (is_told && first.idle_ms <= WRITE_GAP_IDLE_MAX_MS)
+    if (find_end(snapshot, primary, epoch, &first))
         complete(&first, finished_ms, gap, blocked_ms);
     else if (member_speaks(primary)) {
         bool is_looked_for = tells_opening(primary, epoch);

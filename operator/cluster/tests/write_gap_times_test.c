@@ -287,6 +287,29 @@ static void the_end_is_when_it_was_opened_as_in_the_table(void **state)
     }
 }
 
+/* An operator that came later hears at once of the opening, 75 s ago, and of a commit 74 s after it. */
+static void a_client_that_had_not_tried_ends_nothing(void **state)
+{
+    static struct cluster_snapshot snapshot = {.now_ms = NOW};
+    struct agent_status agent = {.clock_ms = 500000,
+        .opening = {425000, 0},
+        .opening_epoch = 5,
+        .first_commit = {499000, 0},
+        .first_commit_epoch = 5};
+    const struct cluster_member to = {.name = "db-1", .agent = &agent, .silent_ms = 0};
+    const struct write_gap_change change = {
+        .to = &to, .epoch = 5, .started_ms = NOW - 76000, .last_write = {.at_ms = NOW - 77000}};
+
+    UNUSED(state);
+    agent.first_commit_idle_ms = WRITE_GAP_IDLE_MAX_MS;
+    assert_int_equal(write_gap_end(&snapshot, &change).gap.until, WRITE_GAP_UNTIL_FIRST_COMMIT);
+    agent.first_commit_idle_ms++;
+    const struct write_gap_end end = write_gap_end(&snapshot, &change);
+    assert_int_equal(end.gap.until, WRITE_GAP_UNTIL_OPENING);
+    assert_int_equal(end.blocked_ms, 2000);
+    assert_int_equal(end.gap.uncertainty_ms, WRITE_GAP_SLACK_MS);
+}
+
 /* The failover to db-1 ended 100 ms ago, 300 ms after the last write. */
 static void the_first_commit_completes_it_as_in_the_table(void **state)
 {
@@ -416,6 +439,7 @@ int main(void)
         cmocka_unit_test(what_was_noted_of_another_stays),
         cmocka_unit_test(the_next_one_may_have_been_open_unseen_as_in_the_table),
         cmocka_unit_test(the_end_is_when_it_was_opened_as_in_the_table),
+        cmocka_unit_test(a_client_that_had_not_tried_ends_nothing),
         cmocka_unit_test(the_first_commit_completes_it_as_in_the_table),
         cmocka_unit_test(a_switchover_is_completed_too),
         cmocka_unit_test(nobody_may_have_written_since_the_change_before_as_in_the_table),
