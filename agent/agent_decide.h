@@ -17,7 +17,8 @@
 #define PROBE_STARTING_INTERVAL_MS 200
 /* A server that never answered may listen while it still starts; after this long it hangs. */
 #define STARTING_SILENCE_MS 10000
-/* What a probe gets after so long does not count: it hangs once the limit of the order has passed since then. */
+/* Answers to a probe that come later than this after its beginning do not count: the server hangs once the limit of the
+ * order has passed since then. */
 #define LOOK_MAX_MS 20000
 /* A server tells its age by a clock that may be set. */
 #define UPTIME_TOLERANCE_MS 1000
@@ -42,9 +43,9 @@ struct agent_decision {
 void agent_note_turn(struct instance_state *state, int64_t now_ms);
 /* A probe begins; the latest has ended. */
 void agent_note_probe(struct instance_state *state, int64_t now_ms);
-/* The server has answered a part of a probe, then (0: never yet). A probe asks some twenty things: a server that is slow
- * at each, as without CPU or behind locks, does not hang. One that has not answered a whole probe is not given more time by
- * parts of later ones, nor for longer than LOOK_MAX_MS by those of one. */
+/* The server answered a statement of a probe at answered_ms (0: never yet). A probe sends some twenty statements. A
+ * server that is slow at each, for want of CPU or behind locks, does not hang. One that has not answered a whole probe
+ * gets no more time by statements of later probes, nor more than LOOK_MAX_MS by those of one probe. */
 void agent_note_part(struct instance_state *state, int64_t answered_ms);
 void agent_note_answer(struct instance_state *state, const struct error *error);
 
@@ -61,9 +62,9 @@ bool agent_asks_for_lock_waits(const struct instance_state *state, bool with_sta
 /* How much may be done about accounts now. */
 enum accounts_scope agent_accounts_scope(const struct instance_state *state);
 /* What a look has seen of the accounts: true if another hand has changed what this primary made. While another member is
- * primary, that one makes them: what this one held is forgotten, and why it could not make them (the server was read-only
- * already, perhaps), and as primary again it begins with what it finds, if
- * the record beside it says that its own wish was carried out. */
+ * primary, that one makes them. What this one knew of them is forgotten then, and the error that kept it from making
+ * them (the server may have been read-only already). As primary again it begins with what it finds, if the record
+ * beside it says that its own wish was carried out. */
 bool agent_note_digest(struct instance_state *state);
 /* Or nearly: people should hear of it. */
 bool agent_volume_is_full(const struct instance_state *state);

@@ -172,8 +172,8 @@ static void pause_ms(int64_t ms)
     nanosleep(&pause, NULL);
 }
 
-/* A server that is busy may answer the next time; the last connection that it has is not for this. One that has ended
- * is told (_stop). */
+/* A server that is busy may answer the next time; the last connection that it has is not for this. When the server has
+ * ended, first_commit_stop ends this, too. */
 static void run(void *arg)
 {
     struct first_commit *first = arg;

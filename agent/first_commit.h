@@ -4,12 +4,13 @@
  * opened for writes. A look every 500 ms would tell a pause of 100 ms as one of up to 600.
  *
  * It has a session of its own, from the opening until that commit, and asks for the position every few milliseconds,
- * later more rarely: a route may be loaded late, and commits may wait for acknowledgements for long. Where nobody writes
- * it gives up after FIRST_COMMIT_MAX_MS. The agent's own commits are counted (own_commits), and while it changes
- * accounts or events nothing is told apart: what comes after that counts.
+ * later more rarely: kube-proxy may load the route late, and commits may wait for acknowledgements for long. Where no
+ * client writes it gives up after FIRST_COMMIT_MAX_MS. The agent's own commits are counted (own_commits). While the
+ * agent changes accounts or events its transactions cannot be told from clients': only what comes after that counts.
  *
- * Who writes rarely comes late, too, and was held up by nothing. So it also tells for how long before that commit no
- * commit was seen to wait: the server was open then, and whether anybody has tried is not known.
+ * The first commit of a client that writes rarely is late, too, although nothing held it up. So the time before that
+ * commit in which no commit was seen to wait is reported with it: the server was open then, and whether a client tried
+ * to write is not known.
  */
 #ifndef KM_AGENT_FIRST_COMMIT_H
 #define KM_AGENT_FIRST_COMMIT_H

@@ -26,8 +26,8 @@ static void keep_latest(struct gtid_loss *loss, const struct replication_facts *
     loss->connection = facts->connection;
 }
 
-/* MariaDB: the position of a domain has gone back, or there is none of any domain. One that is gone alone was deleted by
- * hand (FLUSH BINARY LOGS DELETE_DOMAIN_ID). */
+/* MariaDB: the position of a domain has gone back, or there is none of any domain. A single domain that is gone was
+ * deleted by hand (FLUSH BINARY LOGS DELETE_DOMAIN_ID). */
 static bool has_gone_back(const struct gtid_set *before, const struct gtid_set *now)
 {
     struct gtid_one one;

@@ -2,10 +2,10 @@
 /*
  * gtid_loss.h: whether somebody has emptied a replica's GTID set by hand. Pure.
  *
- * RESET BINARY LOGS AND GTIDS (RESET MASTER) takes gtid_executed and leaves the data as it is. A replica goes on
- * applying after it, and its server says nothing; but it will never have what a switchover waits for, no other member can
- * follow it, and once it connects anew its source sends it all again, or refuses it. MariaDB: so it is with an emptied
- * gtid_slave_pos; RESET MASTER alone takes nothing of a replica's position.
+ * RESET BINARY LOGS AND GTIDS (RESET MASTER) empties gtid_executed and leaves the data as it is. A replica goes on
+ * applying after it, and its server reports no error. But it will never have what a switchover waits for, no other
+ * member can follow it, and once it connects anew its source sends everything again, or refuses it. MariaDB: the same
+ * holds for an emptied gtid_slave_pos; RESET MASTER alone takes nothing of a replica's position.
  *
  * It is only said, and nobody is made less of a primary or replica for it. So that it is never said of a sound server:
  *
@@ -13,7 +13,8 @@
  *     process of the server, in order;
  *   - as many looks as GTID_LOSS_LOOKS, over GTID_LOSS_MS at least, have found the same lacking;
  *   - the source, which is open, has what is lacking: else somebody may have taken an errant transaction out by hand;
- *   - this server is a replica by its order, and is set up to follow that source: positions of copied data are set before.
+ *   - this server is a replica by its order, and is set up to follow that source: positions of copied data are set
+ *     before.
  *
  * An agent that was started later, or a server that was, knows of nothing lacking.
  */

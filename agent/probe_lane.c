@@ -128,8 +128,8 @@ static void run(void *arg)
         result->mark = AGENT_MARK_NONE;
 }
 
-/* The next look may begin in fn, and its thread writes into the lane: what fn is given, and what is let go of after it,
- * is apart from that. */
+/* fn may begin the next probe, whose thread writes into lane->result. So fn gets a copy of this one's result, and what
+ * is released after it is of that copy. */
 static void done(void *arg)
 {
     struct probe_lane *lane = arg;

@@ -429,8 +429,8 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
             "somebody has stopped its replication, and it is left so while spec.paused is true");
     if (role_is_left_offline(state))
         agent_status_add_problem(ret, AGENT_PROBLEM_OFFLINE_MODE,
-            "somebody has set offline_mode: clients without CONNECTION_ADMIN are thrown out and refused, and it is left so "
-            "while spec.paused is true; SET GLOBAL offline_mode = OFF, or the end of the pause, lets them in");
+            "somebody has set offline_mode: clients without CONNECTION_ADMIN are thrown out and refused, and it is "
+            "left so while spec.paused is true; SET GLOBAL offline_mode = OFF, or the end of the pause, lets them in");
     ret->isolated = role->isolated;
     if (role->isolated)
         agent_status_add_problem(ret, AGENT_PROBLEM_ISOLATED,

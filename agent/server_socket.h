@@ -12,13 +12,16 @@
 /* Never blocks. True also when the queue of connections is full: somebody listens, but does not get on. */
 bool server_socket_accepts(const char *path);
 
-/* Has the server killed: it sends no client an answer, and its next start recovers as after a crash. It is process 1 of
- * its container, which gets no signal from there but those that it handles (pid_namespaces(7)), and SIGABRT is not the
- * end of a MariaDB that is process 1: its handler cannot end it either, poll() of the main thread was interrupted, and
- * an orderly shutdown begins, which lets commits go that wait for acknowledgements. So the server's limit of CPU time is
- * set to what it has used long ago (prlimit(2), RLIMIT_CPU): the kernel's own SIGKILL is for process 1, too. It comes
- * with the next tick of the clock that finds the server running; whoever looks whether it is still there makes it run.
- * One that hangs is killed when it goes on. Where that is not allowed, SIGABRT is sent: MySQL's handler ends the server.
+/* Has the server killed: it sends no client an answer, and its next start recovers as after a crash.
+ *
+ * The server is process 1 of its container, which gets no signal from inside but those that it handles
+ * (pid_namespaces(7)). SIGABRT does not end a MariaDB that is process 1: its handler cannot end the process either, and
+ * as poll() of the main thread was interrupted an orderly shutdown begins, which lets commits go that wait for
+ * acknowledgements. So the server's limit of CPU time is set to 0 (prlimit(2), RLIMIT_CPU): the SIGKILL that the kernel
+ * itself sends for that reaches process 1, too. It comes with the next tick of the clock that finds the server running;
+ * the connections by which this function looks whether the server still listens make it run. A server that hangs is
+ * killed when it goes on. Where prlimit is not allowed, SIGABRT is sent: MySQL's handler ends the server.
+ *
  * The caller is in the server's container, as its user, and ends with it if it is process 1. Returns 0 once nobody
  * listens any more; -1 and `err` where nobody does, the process is of another pid namespace, may not be killed, or has
  * not ended within timeout_ms. Blocks for so long. */

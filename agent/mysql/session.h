@@ -48,7 +48,8 @@ bool session_is_broken(const struct session *session);
 void session_note_answers(struct session *session, _Atomic int64_t *at_ms);
 const char *session_user(const struct session *session);
 unsigned long session_id(const struct session *session); /* as the list of connections has it */
-/* No other session of this process has, or had, the same; never 0. While it lives it is of one process of the server. */
+/* No other session of this process has, or had, the same; never 0. All that one session reads is of one process of the
+ * server. */
 uint64_t session_serial(const struct session *session);
 /* Of the session that this process opened last, from any thread; 0: none yet. The server numbers connections as they
  * come, from 1 on after each start. */

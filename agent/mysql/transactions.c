@@ -16,9 +16,10 @@ static const char by_innodb[] =
 
 /* https://dev.mysql.com/doc/refman/8.4/en/performance-schema-events-transactions-current-table.html: picoseconds. */
 static const char by_performance_schema[] =
-    "SELECT t.PROCESSLIST_ID, e.TIMER_WAIT DIV 1000000000000, EXISTS (SELECT 1 FROM performance_schema.metadata_locks l "
-    "WHERE l.OWNER_THREAD_ID = t.THREAD_ID AND l.OBJECT_TYPE = 'TABLE' AND l.LOCK_TYPE = 'SHARED_WRITE' AND "
-    "l.LOCK_STATUS = 'GRANTED'), t.PROCESSLIST_INFO IS NOT NULL "
+    "SELECT t.PROCESSLIST_ID, e.TIMER_WAIT DIV 1000000000000, "
+    "EXISTS (SELECT 1 FROM performance_schema.metadata_locks l WHERE l.OWNER_THREAD_ID = t.THREAD_ID AND "
+    "l.OBJECT_TYPE = 'TABLE' AND l.LOCK_TYPE = 'SHARED_WRITE' AND l.LOCK_STATUS = 'GRANTED'), "
+    "t.PROCESSLIST_INFO IS NOT NULL "
     "FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (THREAD_ID) "
     "WHERE e.STATE = 'ACTIVE' AND t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID IS NOT NULL AND "
     "CAST(e.TIMER_WAIT DIV 1000000000000 AS SIGNED) > %d ORDER BY e.TIMER_WAIT DESC";

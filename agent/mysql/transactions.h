@@ -32,8 +32,8 @@ struct transactions {
     size_t n;
 };
 
-/* Of connections, and older than so many seconds (-1: all); more than TRANSACTIONS_MAX are left out. The session must be
- * idle. Release with transactions_release, also when it fails. */
+/* Transactions of connections that are older than so many seconds (-1: all); more than TRANSACTIONS_MAX are left out.
+ * The session must be idle. Release with transactions_release, also when it fails. */
 int transactions_look(struct session *session, const struct dialect *dialect, int older_than_s,
     struct transactions *ret, struct error *err) KM_MUST_CHECK;
 /* NULL: that connection has none. */

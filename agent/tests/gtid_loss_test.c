@@ -117,7 +117,7 @@ static void test_what_no_look_has_seen_is_lost_as_well(void **unused)
         look_at(&story, LOOK_MS, A ":53", A ":20-55");
     hear(&story, A ":1-60");
     assert_string_equal(story.loss.lacking, A ":1-50");
-    look_at(&story, LOOK_MS, A ":1-50:53-60", A ":1-60"); /* what the word names is given back */
+    look_at(&story, LOOK_MS, A ":1-50:53-60", A ":1-60"); /* what is reported as lost is given back */
     hear(&story, A ":1-60");
     assert_string_equal(story.loss.lacking, A ":51-52");
     look(&story, A ":1-60");

@@ -224,8 +224,8 @@ static bool lags_too_much(const struct member *member)
     return !member->status.ready && strstr(member->status.ready_reason, "lags by");
 }
 
-/* Nobody writes meanwhile but the heartbeat: once the cluster is at rest a row in six seconds (BEAT_REST_ROW_MS), and five
- * more are allowed. So the lock is held until the lag was told. */
+/* Only the heartbeat writes meanwhile: once the cluster is at rest a row in six seconds (BEAT_REST_ROW_MS), and a lag
+ * of five more is allowed. So the lock is held until the lag is reported. */
 static void test_lag_is_true_also_when_nobody_writes(void **state)
 {
     struct replication_rig *rig = *state;

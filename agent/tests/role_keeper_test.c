@@ -162,8 +162,8 @@ static void look(struct world *w, int64_t begun_ms, const char *executed)
     replication_facts_release(&facts);
 }
 
-/* Looks come from two threads. What is known does not go back by one that began before; but the next server is believed,
- * whatever it has. */
+/* Looks come from two threads. A look that began earlier does not replace what is known; but what the next server has
+ * is taken, whatever it is. */
 static void test_an_older_look_replaces_no_newer_one(void **state)
 {
     struct world *w = *state;

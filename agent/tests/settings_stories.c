@@ -255,8 +255,8 @@ static bool is_not_all_known(const struct member *member)
     return member_has_problem(member, "LookFailed");
 }
 
-/* Two parts of a look wait for a second each, longer together than a server may be silent. Nobody could take over from a
- * single member, so its readiness went off and on for as long as that lasted. */
+/* Two statements of a look wait for a second each, longer together than a server may be silent. Nobody can take over
+ * from a single member: its readiness went off and on for as long as that lasted. */
 static void test_a_server_that_answers_slowly_does_not_hang(void **state)
 {
     struct replication_rig *rig = *state;

@@ -203,7 +203,8 @@ static void test_a_server_without_its_scout(void **state)
     assert_int_equal(agent_rig_wait(server), 0);
 }
 
-/* Beside it: one who reads for longer, and says so with a character of four bytes, one who sleeps, and one who writes all the time, into the binary log as well. */
+/* Beside it: a client that reads for longer, with a character of four bytes in its statement, one that sleeps, and one
+ * that writes all the time, into the binary log as well. */
 static void test_a_sort_is_ended(void **state)
 {
     struct replication_rig *rig = *state;

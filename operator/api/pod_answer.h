@@ -25,7 +25,8 @@ enum pod_answer {
 enum pod_answer pod_answer_of(const struct error *err); /* NULL: it would be taken */
 /* Of the answer to a growth of a claim: its StorageClass does not expand volumes, or it has none. */
 bool pod_answer_blames_class(const struct error *err);
-/* text: why a member is not ready, as the status tells it. The words of the refusal in it, borrowed; NULL: it is none. */
+/* text: why a member is not ready, as in the status. The API server's words in it, borrowed; NULL: its pod was not
+ * refused. */
 const char *pod_refusal_told(const char *text);
 /* Of a quota or a LimitRange: the processor time or the memory that the containers ask for is too much, or is missing;
  * not the number of pods. */

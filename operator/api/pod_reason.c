@@ -51,7 +51,9 @@ bool pod_reason_names_taint(const char *words, char *ret, size_t size)
         return true;
     begin += 2;
     size_t key_len = strcspn(begin, ":},"), len = strcspn(begin, "}");
-    const char *value = begin + key_len + (begin[key_len] == ':') + (begin[key_len] == ':' && begin[key_len + 1] == ' ');
+    const char *value = begin + key_len;
+    if (*value == ':')
+        value += value[1] == ' ' ? 2 : 1;
     int value_len = (int)MAX_OF(0, begin + len - value);
     snprintf(ret, size, "%.*s%s%.*s", (int)key_len, begin, value_len ? "=" : "", value_len, value);
     return true;

@@ -27,8 +27,8 @@ bool pod_reason_is_beginning(const char *reason);
 /* The container ends over and over. Why is not said by this. */
 bool pod_reason_is_loop(const char *reason);
 
-/* words: the message of a pod's condition PodScheduled. True: nodes have a taint that the pod does not tolerate. ret: the
- * first that is named, "key" or "key=value"; "": none is, as Kubernetes 1.36 says only that there are some. */
+/* words: the message of a pod's condition PodScheduled. True: nodes have a taint that the pod does not tolerate. ret:
+ * the first taint that the message names, "key" or "key=value"; "" if it names none, as that of Kubernetes 1.36. */
 bool pod_reason_names_taint(const char *words, char *ret, size_t size);
 /* Likewise. True: nodes have too little left of what the pod asks for. */
 bool pod_reason_lacks_room(const char *words);

@@ -670,7 +670,8 @@ static struct kube_object *project_endpoint_slice(struct json_slice object, stru
         json_slice_member(meta.labels, LABEL_SERVICE_NAME), KUBE_LABEL_MAX);
     texts_add(&texts, offsetof(struct endpoint_slice_object, cluster), json_slice_member(meta.labels, LABEL_CLUSTER),
         KUBE_LABEL_MAX);
-    struct endpoint_slice_object *ret = (struct endpoint_slice_object *)texts_build(&texts, sizeof(*ret), &meta, object);
+    struct endpoint_slice_object *ret;
+    ret = (struct endpoint_slice_object *)texts_build(&texts, sizeof(*ret), &meta, object);
     ret->name = key_name(&ret->object);
     return &ret->object;
 }

@@ -24,9 +24,9 @@
     "{'apiVersion': 'discovery.k8s.io/v1', 'kind': 'EndpointSlice', 'metadata': {'name': '" service "-" suffix     \
     "', 'namespace': 'ns1', 'labels': {" LABELS ", '" LABEL_SERVICE_NAME "': '" service "', '" LABEL_SLICE_MANAGER \
     "': '" manager "'}}, 'addressType': 'IPv4', 'endpoints': [{'addresses': ['10.9.9.9']}]}"
-#define ENDPOINTS                                                                                                       \
-    "{'apiVersion': 'v1', 'kind': 'Endpoints', 'metadata': {'name': 'shop-mysql-primary', 'namespace': 'ns1', 'labels'" \
-    ": {" LABELS "}}, 'subsets': [{'addresses': [{'ip': '10.9.9.9'}]}]}"
+#define ENDPOINTS                                                                                             \
+    "{'apiVersion': 'v1', 'kind': 'Endpoints', 'metadata': {'name': 'shop-mysql-primary', 'namespace': 'ns1'" \
+    ", 'labels': {" LABELS "}}, 'subsets': [{'addresses': [{'ip': '10.9.9.9'}]}]}"
 
 static bool settled(struct operator_world *world)
 {

@@ -89,7 +89,7 @@ static void a_taint_is_named_as_in_the_table(void **state)
         {"0/1 nodes are available: 1 Too many pods.", false, true, ""},
         {"0/2 nodes are available: 2 node(s) had untolerated taint {dedicated: db}. preemption: …", true, false,
             "dedicated=db"},
-        {"0/2 nodes are available: 1 node(s) had untolerated taint {a.b/c: }, 1 Insufficient cpu.", true, true, "a.b/c"},
+        {"0/2 nodes are available: 1 node(s) had untolerated taint {a.b: }, 1 Insufficient cpu.", true, true, "a.b"},
         {"0/2 nodes are available: 2 node(s) had untolerated taint {a.b/c}.", true, false, "a.b/c"},
         {"0/2 nodes are available: 2 node(s) had untolerated taint(s). preemption: …", true, false, ""},
         {"0/2 nodes are available: 2 node(s) had untolerated taint {cut", true, false, "cut"},

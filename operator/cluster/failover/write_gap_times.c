@@ -317,19 +317,19 @@ void write_gap_go_on(const struct cluster_snapshot *snapshot, struct cluster_tra
     const struct cluster_switchover *switchover = &roles->last_switchover;
     const struct cluster_outage *outage = &roles->last_outage;
     const struct cluster_member *from = cluster_member_named(snapshot, transition->from);
-    const struct agent_moment newest = {.at_ms = transition->last_write_ms, .span_ms = transition->last_write_span_ms};
+    const struct agent_moment last = {.at_ms = transition->last_write_ms, .span_ms = transition->last_write_span_ms};
     struct first_commit_told first;
     int64_t epoch = MAX_OF(failover->epoch, MAX_OF(switchover->epoch, outage->epoch));
-    if (newest.at_ms <= 0 || (from && find_first_commit(snapshot, from, epoch, &first)))
+    if (last.at_ms <= 0 || (from && find_first_commit(snapshot, from, epoch, &first)))
         return;
     const int64_t before_ms[] = {
-        find_write_before(snapshot, transition->from, failover->to, failover->finished_ms, &failover->gap, newest.at_ms),
+        find_write_before(snapshot, transition->from, failover->to, failover->finished_ms, &failover->gap, last.at_ms),
         find_write_before(
-            snapshot, transition->from, switchover->to, switchover->finished_ms, &switchover->gap, newest.at_ms),
-        find_write_before(snapshot, transition->from, outage->primary, outage->finished_ms, &outage->gap, newest.at_ms),
+            snapshot, transition->from, switchover->to, switchover->finished_ms, &switchover->gap, last.at_ms),
+        find_write_before(snapshot, transition->from, outage->primary, outage->finished_ms, &outage->gap, last.at_ms),
     };
     for (size_t i = 0; i < ARRAY_LEN(before_ms); i++) {
         if (before_ms[i] > 0 && before_ms[i] < transition->last_write_ms)
-            widen_last_write(transition, before_ms[i], &newest);
+            widen_last_write(transition, before_ms[i], &last);
     }
 }

@@ -426,7 +426,8 @@ static void gather_final_backup(const struct cluster_sources *sources, struct cl
     free(status);
 }
 
-/* An operator that has just begun to lead has asked nothing yet: until it has an answer, that of the one before holds. */
+/* An operator that has just begun to lead has asked the API server nothing yet: until it has an answer, the one in the
+ * status holds. */
 static void carry_refusals(struct cluster_snapshot *snapshot)
 {
     const struct kube_condition *stalled = kube_conditions_find(&snapshot->last.conditions, CONDITION_STALLED);

@@ -69,8 +69,8 @@ struct cluster_decision {
 void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
 /* The other half, of the same snapshot. */
 void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster_decision *ret);
-/* Much may have gone by since: the plan was carried out, Secrets were read. By the snapshot as it is now, whether there is
- * a roll to do after all: the StatefulSet's controller may have taken up a template by now that was applied since. */
+/* Before the status is written: decides by the snapshot as it is now whether there is a roll. Since the decision the
+ * plan was carried out and Secrets were read, and the StatefulSet's controller may have taken up a new template. */
 void cluster_decision_note_roll(const struct cluster_snapshot *snapshot, struct cluster_decision *decision);
 void cluster_decision_release(struct cluster_decision *decision);
 

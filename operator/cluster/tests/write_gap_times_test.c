@@ -133,7 +133,7 @@ static void the_next_one_may_have_been_open_unseen_as_in_the_table(void **state)
         int64_t ago_ms, span_ms;
     } rows[] = {
         {"nothing shows it", 4, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 100, 10}}, 4000, 100},
-        {"a heartbeat of it", 5, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 1000, 10}}, 4000, 3005},
+        {"its heartbeat", 5, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 9000, 500, 0, 0}, {5, 0, 0, 1000, 10}}, 4000, 3005},
         {"its opening", 4, 5, 0, 0, {{5, 3990, 500, 0, 0}, {5, 700, 500, 0, 0}, {.word_ms = 5}}, 4000, 3795},
         {"it took writes", 4, 4, 0, 0, {{5, 3990, 500, 0, 0}, {5, 100, 500, 0, 0}, {.word_ms = 5}}, 4000, 4000},
         {"it has been silent since", 5, 4, 0, 0, {{5, 3990, 500, 0, 0}, {2000, 100, 500, 0, 0}, {.word_ms = 5}}, 4000,
@@ -208,20 +208,20 @@ static void nobody_may_have_written_since_the_change_before_as_in_the_table(void
                 .last_write_ms = NOW - 300,
                 .last_write_span_ms = 10};
             const struct write_gap gap = {.opened_ms = 9000, .uncertainty_ms = 30, .until = rows[i].until};
-            int64_t finished_ms = NOW - rows[i].finished_ms;
+            int64_t end_ms = NOW - rows[i].finished_ms;
             put_words(&snapshot, agents, words);
             agents[1].first_commit = moment(800, 10);
             agents[1].first_commit_epoch = rows[i].first_epoch;
             struct cluster_role_status *roles = &snapshot.last.roles;
             *roles = (struct cluster_role_status){.epoch = 6};
             if (kind == 0) {
-                roles->last_failover = (struct cluster_failover){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                roles->last_failover = (struct cluster_failover){.epoch = 6, .finished_ms = end_ms, .gap = gap};
                 snprintf(roles->last_failover.to, sizeof(roles->last_failover.to), "%s", rows[i].to);
             } else if (kind == 1) {
-                roles->last_switchover = (struct cluster_switchover){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                roles->last_switchover = (struct cluster_switchover){.epoch = 6, .finished_ms = end_ms, .gap = gap};
                 snprintf(roles->last_switchover.to, sizeof(roles->last_switchover.to), "%s", rows[i].to);
             } else {
-                roles->last_outage = (struct cluster_outage){.epoch = 6, .finished_ms = finished_ms, .gap = gap};
+                roles->last_outage = (struct cluster_outage){.epoch = 6, .finished_ms = end_ms, .gap = gap};
                 snprintf(roles->last_outage.primary, sizeof(roles->last_outage.primary), "%s", rows[i].to);
             }
             write_gap_go_on(&snapshot, &transition);

@@ -180,8 +180,8 @@ static void test_choose(void **state)
     assert_string_equal(err.message, "the API server does not serve Thing of group \"policy\" in version v2 or v1");
 }
 
-/* Of a group of which nothing is installed discovery knows, of one CustomResourceDefinition that is missing beside others
- * the list: both name it, and what installs it. */
+/* If nothing of a group is installed discovery fails, if one CustomResourceDefinition beside others is missing the list
+ * does: both errors name it, and what installs it. */
 static void a_missing_definition_is_named(void **state)
 {
     UNUSED(state);
