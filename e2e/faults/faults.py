@@ -226,12 +226,12 @@ class Run:
         """Returns whether the lane is still good."""
         fault = Fault(*case) if case else None
         problems, seen = await lane.run(step, self.baselines[step.name], fault)
-        problems = self.compare(step, self.baselines[step.name], seen) + problems
+        problems += lane.log_problems() + self.compare(step, self.baselines[step.name], seen)  # what is told in full may be long
         kind, key = case or ("none", "undisturbed")
         if problems:
             hit = [] if not fault or fault.hits else ["(the request did not come this time)"]
             again = self.may_try_again((step.name, case), lane)
-            self.report(story, step.name, kind, key, "UNSTEADY" if again else "FAILED", hit + problems + lane.log_problems() + lane.log_tail())
+            self.report(story, step.name, kind, key, "UNSTEADY" if again else "FAILED", hit + problems + lane.log_tail())
             if again and case:
                 self.queues[(step.name, case[0] in stories.SLOW)].append(case)
             return False
