@@ -191,6 +191,8 @@ static void print_missing(struct replication_rig *rig, const struct writer *writ
     strbuf_init(&ids, 64 * KM_MIB);
     if (member_sql(rig, received_most(rig), sql, &ids))
         writer_print_missing(writer, table, ids.buf, closed_us);
+    else
+        printf("%s: which rows are there is not known: %s\n", table, ids.buf);
 }
 
 /* Whoever was told that a row is written finds it on a replica. Returns how many rows that are. */
