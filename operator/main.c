@@ -52,6 +52,8 @@ static int run_manager(
         operator_use_kinds(manager, options);
         rc = manager_run(manager, operator_setup, options);
         *ret_lost_lease = manager_has_lost_lease(manager);
+        if (manager_has_work_left(manager) && !*ret_lost_lease)
+            _exit(rc);
     }
     manager_free(manager);
     loop_free(loop);

@@ -573,6 +573,11 @@ int manager_run(struct manager *manager, manager_setup_fn setup, void *setup_arg
     return manager->exit_code;
 }
 
+bool manager_has_work_left(const struct manager *manager)
+{
+    return manager_in_work(manager) > 0;
+}
+
 bool manager_has_lost_lease(const struct manager *manager)
 {
     return manager->has_lost_lease;
