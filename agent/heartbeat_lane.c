@@ -4,6 +4,7 @@
 #include "agent/heartbeat_lane.h"
 
 #include "agent/beat_rest.h"
+#include "agent/mysql/database_look.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/session.h"
 #include "agent/volume_try.h"
@@ -97,7 +98,7 @@ static bool is_misshapen(const struct error *error)
 
 static int make_table(struct heartbeat_lane *lane, bool anew, struct error *err)
 {
-    bool writable = false;
+    bool writable = false, there = false;
 
     if (session_query(lane->session, "SELECT @@global.read_only", take_flag, &writable, err) < 0)
         return -1;
@@ -108,7 +109,8 @@ static int make_table(struct heartbeat_lane *lane, bool anew, struct error *err)
         if (commit(lane, "DROP TABLE IF EXISTS " HEARTBEAT_TABLE, err) < 0)
             return -1;
     }
-    if (commit(lane, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0)
+    if (database_look(lane->session, HEARTBEAT_DATABASE, &there, err) < 0 ||
+        (!there && commit(lane, "CREATE DATABASE IF NOT EXISTS " HEARTBEAT_DATABASE, err) < 0))
         return -1;
     return commit(lane,
         "CREATE TABLE IF NOT EXISTS " HEARTBEAT_TABLE

@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "agent/mysql/database_look.h"
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
@@ -195,7 +196,7 @@ static void plan_replication(struct planner *planner, const char *password)
         planner, "account replication", "GRANT", planner->dialect->replication_grants, "*.*", "replication", "%", "");
 }
 
-static void plan_database(struct planner *planner, const char *database)
+static void plan_database(struct planner *planner, const char *what, const char *database)
 {
     struct strbuf sql;
 
@@ -204,7 +205,8 @@ static void plan_database(struct planner *planner, const char *database)
     strbuf_init(&sql, STATEMENT_MAX);
     strbuf_adds(&sql, "CREATE DATABASE IF NOT EXISTS ");
     sql_add_identifier(&sql, database);
-    add_step(planner, "database", &sql);
+    add_step(planner, what, &sql);
+    planner->plan.steps[planner->plan.count - 1].makes = xstrdup(database);
 }
 
 static void plan_user(struct planner *planner, const struct accounts_want *want, bool partial_revokes)
@@ -268,7 +270,7 @@ static void plan_system_accounts(struct planner *planner, const struct accounts_
 /* role_close ends what commits here, as it does heartbeats: it knows them by the database. */
 static void plan_session(struct planner *planner)
 {
-    add_text(planner, "session", "CREATE DATABASE IF NOT EXISTS " ACCOUNTS_DATABASE);
+    plan_database(planner, "session", ACCOUNTS_DATABASE);
     add_text(planner, "session", "USE " ACCOUNTS_DATABASE);
     add_text(planner, "the record",
         "CREATE TABLE IF NOT EXISTS " ACCOUNTS_TABLE
@@ -389,7 +391,7 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
         plan_tls(&planner, want, facts->tls_noted);
         plan_system_accounts(&planner, want);
         plan_notes(&planner, want);
-        plan_database(&planner, want->database);
+        plan_database(&planner, "database", want->database);
         plan_user(&planner, want, facts->partial_revokes);
         plan_locks(&planner, want, &facts->left);
         plan_tls_end(&planner, want, facts->tls_noted);
@@ -401,8 +403,10 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
 
 void accounts_plan_release(struct accounts_plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++)
+    for (size_t i = 0; i < plan->count; i++) {
         secret_free(plan->steps[i].sql);
+        free(plan->steps[i].makes);
+    }
     free(plan->steps);
     *plan = (struct accounts_plan){0};
 }
@@ -410,6 +414,12 @@ void accounts_plan_release(struct accounts_plan *plan)
 static int apply_step(
     struct session *session, const struct dialect *dialect, const struct accounts_step *step, struct error *err)
 {
+    bool there = false;
+
+    if (step->makes && database_look(session, step->makes, &there, err) < 0)
+        return -1;
+    if (there)
+        return 0;
     if (step->asks && semi_sync_await_answers(session, dialect, err) < 0)
         return -1;
     return session_exec_secret(session, step->sql, err);

@@ -58,6 +58,7 @@ void accounts_want_free(struct accounts_want *want); /* NULL is fine */
 struct accounts_step {
     const char *what; /* for messages: "account root@%" */
     char *sql;        /* secret */
+    char *makes;      /* the database that it makes, and is not begun where that is there (database_look.h); or NULL */
     bool asks;        /* whether acknowledgements come, and is not begun else */
 };
 struct accounts_plan {

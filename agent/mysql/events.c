@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "agent/mysql/database_look.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -122,13 +123,17 @@ int events_look(struct session *session, bool *ret_listed, struct error *err)
 static int make_list(struct session *session, struct error *err)
 {
     static const char *const statements[] = {
-        "CREATE DATABASE IF NOT EXISTS " EVENTS_DATABASE,
         "USE " EVENTS_DATABASE, /* role_close ends what hangs here */
         "CREATE TABLE IF NOT EXISTS " EVENTS_TABLE
         " (db VARCHAR(64) NOT NULL, name VARCHAR(64) NOT NULL, PRIMARY KEY (db, name)) "
         "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     };
 
+    bool there = false;
+
+    if (database_look(session, EVENTS_DATABASE, &there, err) < 0 ||
+        (!there && session_exec(session, "CREATE DATABASE IF NOT EXISTS " EVENTS_DATABASE, err) < 0))
+        return -1;
     for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
         if (session_exec(session, statements[i], err) < 0)
             return -1;

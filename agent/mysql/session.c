@@ -80,14 +80,18 @@ static void set_options(MYSQL *mysql, const struct session_options *options)
 }
 
 /* sql_log_off keeps statements out of the general log; wait_timeout lets an idle session live. MariaDB: nothing of ours
- * is written in the domain of a server's start (start_domain.h). The lock is nobody else's: it is had at once. */
+ * is written in the domain of a server's start (start_domain.h). The lock is nobody else's: it is had at once.
+ * lock_wait_timeout: a statement that waits for a metadata lock ends in the server before we give it up; else it would
+ * stay there, and whoever comes behind it would go on waiting for it. */
 static int prepare(struct session *session, struct error *err)
 {
-    return session_exec(session,
-        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', sql_log_off = 1, long_query_time = 31536000, "
-        "wait_timeout = 31536000, autocommit = 1 /*M!100002 , gtid_domain_id = 0 */, "
-        "@kube_mysql_agent = GET_LOCK(CONCAT('" SESSION_MARK "', CONNECTION_ID()), 0)",
-        err);
+    _cleanup_(freep) char *sql =
+        xasprintf("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', sql_log_off = 1, long_query_time = 31536000, "
+                  "wait_timeout = 31536000, lock_wait_timeout = %u, autocommit = 1 /*M!100002 , gtid_domain_id = 0 */, "
+                  "@kube_mysql_agent = GET_LOCK(CONCAT('" SESSION_MARK "', CONNECTION_ID()), 0)",
+            session->io_timeout_s > 2 ? session->io_timeout_s - 1 : 1);
+
+    return session_exec(session, sql, err);
 }
 
 struct session *session_open(const struct session_options *options, struct error *err)

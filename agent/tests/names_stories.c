@@ -4,12 +4,16 @@
 #include "agent/tests/names_stories.h"
 
 #include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
 #include "common/clock.h"
+#include "common/strbuf.h"
 
+#define PROCESSES "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = "
 #define USER_PASSWORD "pw-user'\\"
 
 static void put_instance(struct replication_rig *rig, const char *username, const char *database, bool requires_tls)
@@ -134,6 +138,72 @@ static void test_naming_it_again_unlocks_it(void **state)
     assert_true(replication_rig_await(rig, 0, has_left_fresh, "somebody has unlocked it", 20000));
 }
 
+static bool enters_with(struct replication_rig *rig, const char *password, int64_t limit_ms)
+{
+    int64_t end_ms = clock_monotonic_ms() + limit_ms;
+
+    do {
+        if (agent_rig_sql(rig->members[0].rig, "app", password, "SELECT 1", NULL))
+            return true;
+        replication_rig_run(rig, 200);
+    } while (clock_monotonic_ms() < end_ms);
+    return false;
+}
+
+static void put_user_password(struct replication_rig *rig, const char *password)
+{
+    for (unsigned i = 0; i < MEMBERS; i++)
+        agent_rig_put(rig->members[i].rig, "accounts/user", password);
+}
+
+static pid_t run_beside(struct replication_rig *rig, const char *sql)
+{
+    pid_t pid = replication_rig_fork();
+
+    rig->members[0].rig->client_ms = pid == 0 ? 120000 : rig->members[0].rig->client_ms;
+    if (pid == 0)
+        _exit(member_sql(rig, 0, sql, NULL) ? 0 : 1);
+    return pid;
+}
+
+static int await_end(pid_t pid)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void end_sleeper(struct replication_rig *rig)
+{
+    _cleanup_(strbuf_release) struct strbuf id;
+
+    strbuf_init(&id, KM_KIB);
+    assert_true(member_sql(rig, 0, "SELECT ID FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'", &id));
+    _cleanup_(freep) char *sql = xasprintf("KILL %s", id.buf);
+    assert_true(member_sql(rig, 0, sql, NULL));
+}
+
+/* An ALTER TABLE that takes its time holds a lock on the schema: a statement that asks for that one alone would wait
+ * for it, and with it everybody who comes. */
+static void test_a_long_alter_holds_up_no_password(void **state)
+{
+    struct replication_rig *rig = *state;
+    pid_t reader = run_beside(rig, "START TRANSACTION; SELECT * FROM app_db.t; DO SLEEP(75); COMMIT");
+
+    assert_true(member_says(rig, 0, PROCESSES "'User sleep'", "1"));
+    pid_t alter = run_beside(rig, "ALTER TABLE app_db.t FORCE");
+    assert_true(member_says(rig, 0, PROCESSES "'Waiting for table metadata lock'", "1"));
+    put_user_password(rig, "another");
+    assert_true(enters_with(rig, "another", 40000));
+    assert_true(member_says(rig, 0, PROCESSES "'Waiting for schema metadata lock'", "0"));
+    end_sleeper(rig);
+    (void)await_end(reader);
+    assert_int_equal(await_end(alter), 0);
+    put_user_password(rig, USER_PASSWORD);
+    assert_true(enters_with(rig, USER_PASSWORD, 30000));
+}
+
 static bool requires_tls(const struct member *member)
 {
     return str_eq(member->status.named_tls, AGENT_TLS_REQUIRED);
@@ -199,6 +269,7 @@ int names_stories_run(bool mysql)
         cmocka_unit_test(test_other_names_leave_the_former),
         cmocka_unit_test(test_what_is_left_is_locked_on_a_wish),
         cmocka_unit_test(test_naming_it_again_unlocks_it),
+        cmocka_unit_test(test_a_long_alter_holds_up_no_password),
         cmocka_unit_test(test_accounts_are_bound_to_tls_and_set_free),
         cmocka_unit_test(test_another_primary_knows_of_it),
         cmocka_unit_test(test_what_is_dropped_is_not_left),
