@@ -87,9 +87,13 @@ static const char *check_username(const char *value)
     static const char *const taken[] = {"mysql", "replication", "monitor"};
     bool ours = str_starts_with(value, "kubemysql") || str_starts_with(value, "kube-mysql");
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
-        ours = ours || strcmp(value, taken[i]) == 0;
-    return ours
-        ? "must not be mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the operator"
+        ours = ours || strcasecmp(value, taken[i]) == 0;
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+        ours = ours || strncasecmp(value, begins[i], strlen(begins[i])) == 0;
+    if (ours)
+        return "must not be mysql, replication, monitor or begin with kubemysql or kube-mysql, in lower or upper case: those accounts belong to the server and the operator";
+    return strcasecmp(value, "root") == 0 && strcmp(value, "root") != 0
+        ? "must be root in lower case: servers tell accounts apart by case, so that this one would stand beside root"
         : NULL;
 }
 

@@ -77,8 +77,11 @@ static const struct {
     {"{" GOOD ", 'username': 'root', 'password': 'topsecret'}", ""},
     {"{" GOOD ", 'passwordSecret': {'name': 's'}}", ""},
     {"{" GOOD ", 'database': 'd', 'username': 'monitor'}",
-        "spec.username: must not be mysql, replication, monitor or begin with kubemysql or kube-mysql: those accounts belong to the server and the "
-        "operator"},
+        "spec.username: must not be mysql, replication, monitor or begin with kubemysql or kube-mysql, in lower or upper "
+        "case: those accounts belong to the server and the operator"},
+    {"{" GOOD ", 'database': 'd', 'username': 'Root'}",
+        "spec.username: must be root in lower case: servers tell accounts apart by case, so that this one would stand "
+        "beside root"},
     {"{" GOOD ", 'database': 'MySQL'}", "spec.database: must not be a schema of the server itself"},
     {"{" GOOD ", 'database': 'a`b'}", "spec.database: must hold only letters, digits, '_' and '-'"},
     {"{" GOOD ", 'database': 'd', 'username': 'u', 'password': 'topsecret', 'passwordSecret': {'name': 's'}}",
