@@ -84,8 +84,8 @@ static const char *check_username(const char *value)
 {
     if (!is_identifier(value))
         return "must hold only letters, digits, '_' and '-'";
-    static const char *const taken[] = {"mysql", "replication", "monitor"};
-    bool ours = str_starts_with(value, "kubemysql") || str_starts_with(value, "kube-mysql");
+    static const char *const taken[] = {"mysql", "replication", "monitor"}, *const begins[] = {"kubemysql", "kube-mysql"};
+    bool ours = false;
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
         ours = ours || strcasecmp(value, taken[i]) == 0;
     for (size_t i = 0; i < ARRAY_LEN(begins); i++)

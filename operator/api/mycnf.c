@@ -235,16 +235,44 @@ static const char *wrong_with_values(const json_t *value)
     return wrong;
 }
 
+#define SHOWN_KEY_MAX 64
+
+/* The key may be anything: what is no printable ASCII is escaped, and a long one is cut. */
+static void quote_key(const char *key, char out[static SHOWN_KEY_MAX + 16])
+{
+    size_t len = 0;
+    out[len++] = '"';
+    for (; *key && len < SHOWN_KEY_MAX; key++) {
+        if (*key < ' ' || *key > '~') {
+            snprintf(out + len, sizeof("\\xff"), "\\x%02x", (unsigned char)*key);
+            len += strlen("\\xff");
+        } else {
+            if (*key == '"' || *key == '\\')
+                out[len++] = '\\';
+            out[len++] = *key;
+        }
+    }
+    snprintf(out + len, 8, "%s\"", *key ? "..." : "");
+}
+
+static void add_no_name(const char *key, const char *prefix, struct api_problems *problems)
+{
+    char shown[SHOWN_KEY_MAX + 16];
+    quote_key(key, shown);
+    if (strlen(key) > MYCNF_KEY_MAX)
+        api_problems_add(problems, prefix, "%s is no option name: it has more than %d bytes", shown, MYCNF_KEY_MAX);
+    else
+        api_problems_add(problems, prefix,
+            "%s is no option name: lower case letters, digits, '_', '-' and '.', a letter first", shown);
+}
+
 static void check_key(
     const char *key, const json_t *value, const char *prefix, json_t *seen, struct api_problems *problems)
 {
     char path[API_PATH_MAX], name[MYCNF_KEY_MAX + 1];
     snprintf(path, sizeof(path), "%.90s.%.64s", prefix, key);
     if (!normalise(key, name) || !is_key(name)) {
-        /* The key itself may be anything: it is not repeated as it stands. */
-        snprintf(path, sizeof(path), "%.100s", prefix);
-        api_problems_add(
-            problems, path, "has a key that is no option name (a letter, then letters, digits, '_', '-', '.')");
+        add_no_name(key, prefix, problems);
         return;
     }
     const char *reason = mycnf_owned_reason(name);

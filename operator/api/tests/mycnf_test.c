@@ -48,6 +48,9 @@ static void keys_of_the_operator(void **state)
     }
 }
 
+#define NO_NAME " is no option name: lower case letters, digits, '_', '-' and '.', a letter first"
+#define TEN "xxxxxxxxxx"
+
 static void refusals(void **state)
 {
     UNUSED(state);
@@ -66,11 +69,15 @@ static void refusals(void **state)
         {"{\"x\": [\"x\", \"\\u0007\"]}", "spec.mycnf.x: must not hold line breaks or control characters"},
         {"{\"x\": {\"b\": 1}}", "spec.mycnf.x: must be a string, number or boolean, or an array of those"},
         {"{\"x\": [[1]]}", "spec.mycnf.x: must be a string, number or boolean, or an array of those"},
-        {"{\"a=1\\n[mysqld]\\nb\": 1}",
-            "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
-        {"{\"!include /x\": 1}",
-            "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
-        {"{\"\": 1}", "spec.mycnf: has a key that is no option name (a letter, then letters, digits, '_', '-', '.')"},
+        {"{\"a=1\\n[mysqld]\\nb\": 1}", "spec.mycnf: \"a=1\\x0a[mysqld]\\x0ab\"" NO_NAME},
+        {"{\"!include /x\": 1}", "spec.mycnf: \"!include /x\"" NO_NAME},
+        {"{\"\": 1}", "spec.mycnf: \"\"" NO_NAME},
+        {"{\"Max-Allowed-Packet\": 1, \"x\": 1, \"Sql_Mode\": \"\"}",
+            "spec.mycnf: \"Max-Allowed-Packet\"" NO_NAME "; spec.mycnf: \"Sql_Mode\"" NO_NAME},
+        {"{\"a\\\"\\\\\\u00e4\": 1}", "spec.mycnf: \"a\\\"\\\\\\xc3\\xa4\"" NO_NAME},
+        {"{\"X" TEN TEN TEN TEN TEN TEN TEN "\": 1}", "spec.mycnf: \"X" TEN TEN TEN TEN TEN TEN "xx...\"" NO_NAME},
+        {"{\"" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "\": 1}",
+            "spec.mycnf: \"" TEN TEN TEN TEN TEN TEN "xxx...\" is no option name: it has more than 128 bytes"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct api_problems problems = {0};

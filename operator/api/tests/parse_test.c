@@ -68,6 +68,12 @@ static const struct {
         "spec.storage.volumeSource.persistentVolumeClaim: would be shared by all members; use resources when replicas is more than 1"},
     {"{" GOOD ", 'mycnf': {'datadir': '/x'}}",
         "spec.mycnf.datadir: is managed by kube-mysql: the operator decides where things lie in the pod"},
+    {"{" GOOD ", 'mycnf': {'Max-Allowed-Packet': 1}}",
+        "spec.mycnf: \"Max-Allowed-Packet\" is no option name: lower case letters, digits, '_', '-' and '.', a letter "
+        "first"},
+    {"{'config': {'spec': {'images': {'mysql': 'm:1'}, 'mycnf': {'Sql_Mode': ''}}}, 'storage': {'volumeSource': {'emptyDir': {}}}}",
+        "spec.config.spec.mycnf: \"Sql_Mode\" is no option name: lower case letters, digits, '_', '-' and '.', a letter "
+        "first"},
     {"{'config': {'name': 'c'}, 'storage': {'resources': {'requests': {'storage': '1Gi'}, 'limits': {'storage': '2Gi'}}}}",
         "spec.storage.resources.limits: is not a known field"},
     {"{'config': {'spec': {'images': {'mysql': 'm', 'server': 'm'}}}, 'storage': {'volumeSource': {'emptyDir': {}}}}",
@@ -375,6 +381,9 @@ static void resolve_says_where(void **state)
         {"{}", "spec.config.spec.images.mysql: is required, because MysqlConfig c has no images.mysql"},
         {"{'images': {'mysql': 'm'}, 'mycnf': {'port': 1}}",
             "MysqlConfig c: spec.mycnf.port: is managed by kube-mysql: Services, probes and agents rely on it"},
+        {"{'images': {'mysql': 'm'}, 'mycnf': {'PORT': 1}}",
+            "MysqlConfig c: spec.mycnf: \"PORT\" is no option name: lower case letters, digits, '_', '-' and '.', a letter "
+            "first"},
         {"{'flavour': 'x'}", "MysqlConfig c: spec.flavour: must be one of mysql, mariadb, percona, not \"x\""},
     };
     json_t *spec = parse("{" GOOD "}");
