@@ -96,6 +96,15 @@ static enum in_place_phase phase_named(const char *name)
     return IN_PLACE_PHASE_TAKING; /* of a newer operator: nobody else is opened */
 }
 
+bool in_place_phase_is_step(const char *name)
+{
+    for (int phase = IN_PLACE_PHASE_RESOLVING; phase <= IN_PLACE_PHASE_RESEEDING; phase++) {
+        if (str_eq(in_place_phase_names[phase], name))
+            return true;
+    }
+    return false;
+}
+
 void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret)
 {
     *ret = (struct cluster_in_place){0};

@@ -60,6 +60,8 @@ void cluster_in_place_decode(const json_t *json, struct cluster_in_place *ret);
 void cluster_in_place_copy(const struct cluster_in_place *from, struct cluster_in_place *ret);
 void cluster_in_place_release(struct cluster_in_place *in_place);
 enum in_place_refusal cluster_in_place_refusal(const struct cluster_in_place *in_place);
+/* Name of a phase that ends by itself when all goes well. */
+bool in_place_phase_is_step(const char *name);
 /* None is under way. */
 bool cluster_in_place_is_over(const struct cluster_in_place *in_place);
 

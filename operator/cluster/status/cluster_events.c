@@ -373,7 +373,7 @@ static void tell_of_in_place(
     cluster_restore_point_text(&last->source, &point);
     switch (intent->in_place_step) {
     case IN_PLACE_STEP_RESTORE:
-        tell(bulletin, EVENT_WARNING, "RestoreInPlaceStarted",
+        tell(bulletin, EVENT_NORMAL, "RestoreInPlaceStarted",
             "nobody serves: %s makes a database of backup %s (%s) beside its data, which is kept",
             intent->roles.current_primary, snapshot->restore_answer->found.backup,
             snapshot->restore_answer->found.location);

@@ -5,6 +5,7 @@
 
 #include "operator/api/condition_reason.h"
 #include "operator/api/final_backup_status.h"
+#include "operator/api/in_place_status.h"
 #include "operator/api/ready_conditions.h"
 #include "operator/api/restore_status.h"
 #include "operator/cluster/state/cluster_roles.h"
@@ -31,7 +32,7 @@ static bool is_of_phase_under_way(const struct kube_condition *condition)
         enum final_backup_phase phase = final_backup_phase_of(condition->reason);
         return phase == FINAL_BACKUP_CLOSING || phase == FINAL_BACKUP_RUNNING;
     }
-    return false;
+    return str_eq(condition->type, CONDITION_RESTORED_IN_PLACE) && in_place_phase_is_step(condition->reason);
 }
 
 /* Work in progress is news, but nothing to warn of. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/alloc.h"
+#include "operator/cluster/restore/cluster_restore.h"
 
 static const struct cluster_failover_spec never = {.enabled = true}, allow = {.enabled = true, .allow_data_loss = true};
 
@@ -444,6 +445,33 @@ static void data_that_was_there_is_told(void **state)
     assert_string_equal(many[0].message, "shop-mysql-0 is the first primary, epoch 1");
 }
 
+/* That it was wished for is no warning, that it failed is one. */
+static void steps_of_a_restore_in_place_are_told(void **state)
+{
+    static const struct {
+        enum in_place_step step;
+        enum event_type type;
+        const char *reason;
+    } rows[] = {
+        {IN_PLACE_STEP_RESTORE, EVENT_NORMAL, "RestoreInPlaceStarted"},
+        {IN_PLACE_STEP_TAKE, EVENT_NORMAL, "RestoreInPlaceTaken"},
+        {IN_PLACE_STEP_COMPLETE, EVENT_NORMAL, "RestoreInPlaceCompleted"},
+        {IN_PLACE_STEP_FAIL, EVENT_WARNING, "RestoreInPlaceFailed"},
+        {IN_PLACE_STEP_REFUSE, EVENT_WARNING, "RestoreInPlaceFailed"},
+    };
+    static const struct restore_answer answer = {.found.backup = "nightly", .found.location = "s3://b/nightly"};
+    static struct cluster_snapshot snapshot = {.last.roles.initialized = true, .restore_answer = &answer};
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct cluster_news many[CLUSTER_INTENT_NEWS_MAX];
+        const struct cluster_intent intent = {.in_place_step = rows[i].step, .roles = {.initialized = true}};
+        assert_int_equal(cluster_intent_news(&snapshot, &intent, many), 1);
+        assert_string_equal(many[0].reason, rows[i].reason);
+        assert_int_equal(many[0].type, rows[i].type);
+    }
+}
+
 static void commits_that_waited_are_told_at_their_end(void **state)
 {
     UNUSED(state);
@@ -485,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup(each_spec_is_told, set_up),
         cmocka_unit_test_setup(claims_that_stay_are_told_once, set_up),
         cmocka_unit_test_setup(data_that_was_there_is_told, set_up),
+        cmocka_unit_test_setup(steps_of_a_restore_in_place_are_told, set_up),
         cmocka_unit_test_setup(commits_that_waited_are_told_at_their_end, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,12 +175,41 @@ static void a_new_cluster_has_no_bad_news(void **state)
         fail_msg("%s", text);
 }
 
+static void steps_of_a_restore_in_place_are_no_warnings(void **state)
+{
+    static const struct {
+        const char *reason;
+        enum kube_condition_status status;
+        enum condition_news news;
+    } rows[] = {
+        {"Resolving", KUBE_CONDITION_FALSE, CONDITION_NEWS_NORMAL},
+        {"Restoring", KUBE_CONDITION_FALSE, CONDITION_NEWS_NORMAL},
+        {"Taking", KUBE_CONDITION_FALSE, CONDITION_NEWS_NORMAL},
+        {"Reseeding", KUBE_CONDITION_FALSE, CONDITION_NEWS_NORMAL},
+        {"Completed", KUBE_CONDITION_TRUE, CONDITION_NEWS_NORMAL},
+        {"Failed", KUBE_CONDITION_FALSE, CONDITION_NEWS_WARNING},
+        {"StoreUnavailable", KUBE_CONDITION_FALSE, CONDITION_NEWS_WARNING},
+        {"BackupDamaged", KUBE_CONDITION_FALSE, CONDITION_NEWS_WARNING},
+    };
+    static struct cluster_snapshot snapshot;
+
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct kube_conditions conditions = {.count = 0};
+        kube_conditions_set(
+            &conditions, CONDITION_RESTORED_IN_PLACE, rows[i].status, rows[i].reason, 1, GOLDEN_NOW_MS, "%s", "words");
+        if (condition_news_of(&snapshot, &conditions.items[0]) != rows[i].news)
+            fail_msg("%s", rows[i].reason);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_has_its_news),
         cmocka_unit_test(what_is_asked_for_is_no_warning),
         cmocka_unit_test(a_new_cluster_has_no_bad_news),
+        cmocka_unit_test(steps_of_a_restore_in_place_are_no_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
