@@ -80,11 +80,9 @@ static void refuse_image(
 
 static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    char field[CONFIG_FIELD_SIZE], text[CONFIG_FIELD_SIZE + 128];
-    const char *now = config_memory_limit(&snapshot->cluster, &snapshot->config, CONTAINER_MYSQL, field, sizeof(field));
-    snprintf(text, sizeof(text), "the server takes more memory at its start than its container may have (%s%s%s)",
-        field, now ? ": " : "", now ? now : "");
-    refuse(decision, REASON_MYCNF_REJECTED, "spec.mycnf: ", text);
+    char text[CONFIG_FIELD_SIZE + 256];
+    config_memory_too_small(&snapshot->cluster, &snapshot->config, text, sizeof(text));
+    refuse(decision, REASON_MYCNF_REJECTED, "", text);
 }
 
 /* One that was ended for want of memory says nothing. */

@@ -53,3 +53,14 @@ const char *config_memory_limit(const struct mysql_cluster *cluster, const struc
     }
     return limit;
 }
+
+void config_memory_too_small(
+    const struct mysql_cluster *cluster, const struct mysql_config_spec *config, char *out, size_t size)
+{
+    char field[CONFIG_FIELD_SIZE];
+    const char *now = config_memory_limit(cluster, config, CONTAINER_MYSQL, field, sizeof(field));
+    snprintf(out, size,
+        "%s: the server takes more memory at its start than its container may have%s%s%s: raise it, or lower what "
+        "spec.mycnf lets the server use",
+        field, now ? " (now " : "", str_or_empty(now), now ? ")" : "");
+}

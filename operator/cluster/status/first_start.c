@@ -78,12 +78,13 @@ static void say_mycnf(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
 {
     char options[256];
+    if (takes_too_much_memory(member->pod)) {
+        config_memory_too_small(&snapshot->cluster, &snapshot->config, ret->message, sizeof(ret->message));
+        return;
+    }
     bool is_named = mycnf_blame(snapshot, member->pod->problem_message, options, sizeof(options));
     const char *field = is_named ? options : "spec.mycnf", *words = member->pod->problem_message;
-    if (takes_too_much_memory(member->pod))
-        words = "the server takes more memory at its start than its container may have (resources.limits.memory)";
-    else
-        snprintf(ret->remedy, sizeof(ret->remedy), "correct %s: %s: %s", field, member->name, words);
+    snprintf(ret->remedy, sizeof(ret->remedy), "correct %s: %s: %s", field, member->name, words);
     snprintf(ret->message, sizeof(ret->message), "%s: %s", field, words);
 }
 
