@@ -189,14 +189,28 @@ static bool is_alone_with_its_data(const struct cluster_snapshot *snapshot, cons
     return primary && member_has_newest_template(snapshot, primary) && member_has_newest_template(snapshot, member);
 }
 
+/* The image is of a MysqlConfig, which other clusters use, too: this one takes another. */
+static bool is_of_named_config(const struct cluster_snapshot *snapshot, const char *container)
+{
+    const struct mysql_cluster *cluster = &snapshot->cluster;
+    return is_ours(container) && cluster->config_name && !json_path(cluster->config_spec, "images.mysql");
+}
+
 static void remedy_other_image(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
-    char field[CONFIG_FIELD_SIZE], copy[256] = "";
+    char name[CONFIG_FIELD_SIZE], field[CONFIG_FIELD_SIZE + 128], copy[256] = "";
     const char *image = image_named(snapshot, member->pod->problem_container);
     bool copied = is_alone_with_its_data(snapshot, member) && member_copy_remedy(snapshot, member, copy, sizeof(copy));
-    member_image_field(snapshot, member, field, sizeof(field));
-    snprintf(out, size, "set %s to an image with a server that fits%s%s%s%s%s", field, image ? " (now " : "",
+    if (is_of_named_config(snapshot, member->pod->problem_container))
+        snprintf(field, sizeof(field),
+            "name another MysqlConfig in spec.config.name (now %s), or set spec.config.spec.images.mysql",
+            snapshot->cluster.config_name);
+    else {
+        member_image_field(snapshot, member, name, sizeof(name));
+        snprintf(field, sizeof(field), "set %s", name);
+    }
+    snprintf(out, size, "%s to an image with a server that fits%s%s%s%s%s", field, image ? " (now " : "",
         image ? image : "", image ? ")" : "", copied ? "; or " : "", copy);
 }
 
