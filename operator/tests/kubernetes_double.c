@@ -131,6 +131,19 @@ static void show_pod(struct kubernetes_double *kubernetes, const char *path, con
     note_version(kubernetes, path, told->version);
 }
 
+/* It is started again and again, and no agent is heard. */
+static void show_refusal(struct kubernetes_double *kubernetes, const char *path)
+{
+    if (json_path(kube_api_double_get(kubernetes->api, path), "status.initContainerStatuses"))
+        return;
+    edit(kubernetes, path,
+        json_build("{s:{s:s, s:[o, o, o], s:[{s:s, s:i, s:b, s:{s:{s:s}}, s:{s:{s:i, s:s, s:s}}}]}}", "status", "phase",
+            "Pending", "conditions", condition("PodScheduled", true), condition("Initialized", false),
+            condition("Ready", false), "initContainerStatuses", "name", CONTAINER_INIT, "restartCount", 2, "ready", 0,
+            "state", "waiting", "reason", "CrashLoopBackOff", "lastState", "terminated", "exitCode",
+            agent_init_exit_code(AGENT_INIT_FAULT_MYCNF), "reason", "Error", "message", kubernetes->init_refuses));
+}
+
 static void end_pod(struct kubernetes_double *kubernetes, const char *path, struct agent_double *agent)
 {
     if (!agent_double_may_stop(agent))
@@ -150,7 +163,9 @@ static void keep_pod(struct kubernetes_double *kubernetes, int ordinal)
         return;
     }
     bool leaving = json_path(pod, "metadata.deletionTimestamp") != NULL;
-    if (agent->is_up || (!leaving && agent_double_start(agent)))
+    if (kubernetes->init_refuses && !agent->is_up && !leaving)
+        show_refusal(kubernetes, path);
+    else if (agent->is_up || (!leaving && agent_double_start(agent)))
         show_pod(kubernetes, path, agent);
     if (leaving)
         end_pod(kubernetes, path, agent);

@@ -28,9 +28,10 @@ struct kubernetes_double {
         char address[24];
         bool past_init, ready;
     } pods[AGENT_DOUBLES_MAX];
-    bool claims_wait;   /* claims are not bound */
-    int set_late_ticks; /* the StatefulSet's controller goes by what it saw up to so many ticks ago */
-    json_t *set_seen;   /* that; owned */
+    bool claims_wait;         /* claims are not bound */
+    const char *init_refuses; /* what `init` of a pod that begins says and ends with, three times; NULL: it goes on */
+    int set_late_ticks;       /* the StatefulSet's controller goes by what it saw up to so many ticks ago */
+    json_t *set_seen;         /* that; owned */
     int ticks;
     bool is_held;   /* nothing is made, changed or ended while true */
     bool is_ending; /* nothing is made: the namespace is being deleted (kube_api_double_end_namespace) */

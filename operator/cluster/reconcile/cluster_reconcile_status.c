@@ -12,6 +12,7 @@
 #include "operator/cluster/status/cluster_report_accounts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
 #include "operator/cluster/status/cluster_report_roles.h"
+#include "operator/cluster/status/cluster_state.h"
 
 /* ---- the status ---- */
 
@@ -58,6 +59,7 @@ int cluster_phase_status(void *arg)
         memcpy(cluster_reconcile_memory(reconcile)->applied_accounts, snapshot->secrets.account_digests,
             sizeof(snapshot->secrets.account_digests));
     reconcile_again_in(&reconcile->context, cluster_report_ready_again_ms(snapshot, &status));
+    reconcile_again_in(&reconcile->context, cluster_state_again_ms(snapshot, status.state));
     reconcile_again_in(&reconcile->context, roll_again_in_ms(&status.roll, snapshot->now_ms));
     bool changed = !cluster_status_same(&snapshot->last, &status);
     if (changed) {

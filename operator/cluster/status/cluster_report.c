@@ -201,6 +201,13 @@ static const char *refused_object(const struct report *report)
     return report->outcome->error_kind == PLAN_POD && report->decision->gate == GATE_CHECKING ? "CheckPodRefused" : NULL;
 }
 
+/* No member runs, and what all of them ran last, together, was something else, or is not known. */
+static bool is_asleep_and_untried(const struct cluster_snapshot *snapshot)
+{
+    return snapshot->usable && snapshot->scale.effective == 0 &&
+        !str_eq(snapshot->last.roll.proven, snapshot->roll_wanted);
+}
+
 static void set_accepted(struct report *report)
 {
     const struct cluster_snapshot *snapshot = report->snapshot;
@@ -228,6 +235,9 @@ static void set_accepted(struct report *report)
             "the spec is good; not all of it is in force, StorageResized says why");
     else if (decision->set_waits)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the API server is asked about its pods");
+    else if (is_asleep_and_untried(snapshot))
+        set(report, CONDITION_ACCEPTED, true, "Accepted",
+            "the spec is good; its image and my.cnf are tried when members start");
     else
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is in force%s%s",
             *report->status->mycnf_adjusted ? "; the server changes values of my.cnf: " : "",

@@ -14,6 +14,7 @@
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_trouble.h"
+#include "operator/cluster/status/first_start.h"
 
 struct view {
     const struct cluster_snapshot *snapshot;
@@ -68,9 +69,11 @@ static bool is_unknown(const struct view *view)
 /* What begins when this generation has been applied is for something else: a roll, a MysqlConfig that has gone. */
 static bool is_applied(const struct view *view)
 {
+    struct first_start first;
     bool is_accepted = kube_conditions_is_true(view->conditions, CONDITION_ACCEPTED);
     if (kube_conditions_find(view->conditions, CONDITION_ROLLED_BACK) ||
-        (!is_accepted && !view->snapshot->last.roles.initialized)) /* nothing else was ever in force */
+        (!is_accepted && !view->snapshot->last.roles.initialized) || /* nothing else was ever in force */
+        first_start_fails(view->snapshot, &first))
         return false;
     bool goes_on = view->decision->rolling || view->decision->taking_up || !is_accepted ||
         !cluster_names_are_applied(view->snapshot) || cluster_accounts_are_awaited(view->snapshot) ||

@@ -35,6 +35,50 @@ bool cluster_data_is_lost(const struct cluster_snapshot *snapshot)
     return lost;
 }
 
+/* So long after its pod was made, a server that is not heard yet is one that starts. */
+static int64_t start_rest_ms(const struct cluster_snapshot *snapshot, const struct pod_object *pod)
+{
+    int64_t age_ms = snapshot->now_ms - pod->created_ms;
+    return pod->created_ms > 0 && age_ms < CLUSTER_STATE_START_MS ? CLUSTER_STATE_START_MS - MAX_OF(0, age_ms) : 0;
+}
+
+/* Its pod is being replaced, or starts, and nothing is known to be wrong. A pod that is deleted after its member was
+ * lost may be on a node that is lost, too: nobody tells when it ends. */
+static bool is_on_its_way(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct pod_object *pod = member->pod;
+    if (member_trouble_rank(member) != TROUBLE_STARTING)
+        return false;
+    if (!pod)
+        return snapshot->stateful_set != NULL;
+    if (pod->object.deleting)
+        return snapshot->last.state != CLUSTER_STATE_LOST;
+    return !pod->initialized || start_rest_ms(snapshot, pod) > 0;
+}
+
+static bool all_are_on_their_way(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if ((member_is_wanted(snapshot, member) || member == cluster_primary(snapshot)) &&
+            !is_on_its_way(snapshot, member))
+            return false;
+    }
+    return true;
+}
+
+int64_t cluster_state_again_ms(const struct cluster_snapshot *snapshot, enum cluster_state state)
+{
+    int64_t soonest_ms = 0;
+    for (int i = 0; i < snapshot->member_count && state == CLUSTER_STATE_INCOMPLETE; i++) {
+        const struct pod_object *pod = snapshot->members[i].pod;
+        int64_t rest_ms = pod && pod->initialized && !pod->ready ? start_rest_ms(snapshot, pod) : 0;
+        if (rest_ms > 0 && (soonest_ms == 0 || rest_ms < soonest_ms))
+            soonest_ms = rest_ms;
+    }
+    return soonest_ms;
+}
+
 enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -68,6 +112,8 @@ enum cluster_state cluster_state_decide(const struct cluster_snapshot *snapshot)
     if (primary && member_runs(primary) && (final_backup_is_closed(snapshot) || copy_close_is_under_way(snapshot)))
         return CLUSTER_STATE_DEGRADED;
     if (primary && !member_speaks(primary))
-        return running > 0 ? CLUSTER_STATE_INCOMPLETE : CLUSTER_STATE_LOST;
+        return running > 0 || first_start_fails(snapshot, &first) || all_are_on_their_way(snapshot)
+            ? CLUSTER_STATE_INCOMPLETE
+            : CLUSTER_STATE_LOST;
     return speaking > 0 ? CLUSTER_STATE_FAILED : CLUSTER_STATE_LOST;
 }

@@ -150,16 +150,29 @@ static bool has_wanted_config(const struct cluster_snapshot *snapshot)
     return snapshot->memory[CHILD_CONFIG_MAP].desired == json_hash(wanted);
 }
 
+/* Of a cluster that has served: no server is there that takes the my.cnf, and none that was started without it. */
+static bool nobody_is_past_init(const struct cluster_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if ((member->pod && (member->pod->initialized || member->pod->ready)) || member_runs(member))
+            return false;
+    }
+    return true;
+}
+
 bool first_start_fails(const struct cluster_snapshot *snapshot, struct first_start *ret)
 {
     const struct stateful_set_object *set = snapshot->stateful_set;
-    bool is_of_now = set && set->observed_generation >= set->object.generation;
-    if (snapshot->last.roles.initialized || !is_of_now || !snapshot->usable || snapshot->cluster.paused ||
-        snapshot->final.deleting)
+    bool is_of_now = set && set->observed_generation >= set->object.generation && !snapshot->before;
+    bool is_new = !snapshot->last.roles.initialized;
+    if (!is_of_now || !snapshot->usable || snapshot->cluster.paused || snapshot->final.deleting ||
+        (!is_new && !nobody_is_past_init(snapshot)))
         return false;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
-        if (speaks_for_the_spec(snapshot, member) && judge(snapshot, member, ret))
+        if (speaks_for_the_spec(snapshot, member) && (is_new || member_refuses_mycnf(member)) &&
+            judge(snapshot, member, ret))
             return has_wanted_config(snapshot);
     }
     return false;
