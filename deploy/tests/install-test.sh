@@ -18,7 +18,7 @@ if [[ -s "$dir/no-answer" && "\$* " == *"\$(< "$dir/no-answer")"* ]]; then
 fi
 case "\$1 \$2" in
   "get --raw") [[ \$3 == /version ]] && cat "$dir/version" || echo '{}' ;;
-  "get mysqlclusters.kubemysql.dev") [[ \$* == *custom-columns* ]] && echo shops || echo 'apiVersion: kubemysql.dev/v1alpha1' ;;
+  "get mysqlclusters.kubemysql.dev") if [[ \$* == *custom-columns* ]]; then echo shops; else cat "$dir/clusters"; fi ;;
   "get statefulsets") printf 'shops   shop-mysql   a:1   3\ncrm   own-mysql   b:9   1\ncrm   still-mysql   a:1   2\ncrm   same-mysql   a:1   2\ncrm   new-mysql   a:2   2\n' ;;
   "-n crm") case "\$*" in *still*) echo true/ ;; *same*) echo /a:1 ;; esac ;;
   "-n kube-mysql-system") [[ \$3 != get ]] || cat "$dir/live" ;;
@@ -26,10 +26,28 @@ case "\$1 \$2" in
   "delete "*) cat > /dev/null ;;
   "kustomize "*) echo "\$2" >> "$dir/asked"; rendered="$dir/rendered\${2//\//+}"; [[ -s \$rendered ]] || "$real" "\$@" > "\$rendered" || exit; cat "\$rendered" ;;
   "apply "*) echo apply >> "$dir/changed"; cat >> "$dir/applied" ;;
-  "create --dry-run=server") [[ ! -d \${KUBECACHEDIR:-} ]] || echo "\$KUBECACHEDIR" > "$dir/cache"; cat > /dev/null; echo 'The MysqlCluster "shop" is invalid: spec.username: Invalid value' >&2; exit 1 ;;
+  "create --dry-run=server")
+    [[ ! -d \${KUBECACHEDIR:-} ]] || echo "\$KUBECACHEDIR" > "$dir/cache"
+    cat > "$dir/offered"
+    cat "$dir/said" >&2
+    exit 1 ;;
 esac
 SH
 chmod +x "$dir/kubectl"
+clusters() { # clusters NAME…: what there is of MysqlClusters in namespace shops; "-NAME" is being deleted
+  local name
+  echo 'apiVersion: v1'
+  echo 'items:'
+  for name; do
+    printf '%s\n' '- apiVersion: kubemysql.dev/v1alpha1' '  kind: MysqlCluster' '  metadata:'
+    [[ $name != -* ]] || echo '    deletionTimestamp: "2026-11-30T17:47:02Z"'
+    printf '%s\n' "    name: ${name#-}" '    namespace: shops' '    uid: 1-2-3' '  spec:' '    name: other'
+  done
+  printf '%s\n' 'kind: List' 'metadata:' '  resourceVersion: ""'
+}
+clusters shop > "$dir/clusters"
+refusal='The MysqlCluster "shop" is invalid: spec.username: Invalid value'
+echo "$refusal" > "$dir/said" # what the API server says of an object that it is offered
 live() { printf '%s\n' "$@" > "$dir/live"; } # the operator that runs
 live '      - args:' '        - --agent-image=a:1' '        image: o:1'
 
@@ -70,6 +88,37 @@ for question in 'get mysqlclusters.kubemysql.dev --all' 'get --raw /apis/check' 
   fi
 done
 rm "$dir/no-answer"
+forbidden='Error from server (Forbidden): error when creating "STDIN": mysqlclusters.check.kubemysql.dev'
+clusters -going shop late -gone > "$dir/clusters"
+ends='forbidden: unable to create new content in namespace shops because it is being terminated'
+printf '%s\n' "$forbidden \"late\" is $ends" "$refusal" > "$dir/said"
+out=$(run "v$minimum.0" --plan) || { echo "--plan fails where something is being deleted: $out" && failed=1; }
+[[ $(grep -c '^  shops: ' <<< "$out") == 1 && $out == *"shops: $refusal"* ]] ||
+  { echo "what is being deleted is taken for what breaks a rule: $out" && failed=1; }
+left='mysqlclusters shops/going, mysqlclusters shops/gone, mysqlclusters shops/late'
+grep -qxF "install: not checked, as they are being deleted or their namespace is: $left" <<< "$out" ||
+  { echo "what is being deleted is not told: $out" && failed=1; }
+offered=$(grep '^    name: ' "$dir/offered" | grep -v other | tr -d '\n')
+[[ $offered == '    name: shop    name: late' && $(grep -c '^kind: List' "$dir/offered") == 1 ]] ||
+  { echo "the API server is asked about what is being deleted: $(< "$dir/offered")" && failed=1; }
+rm "$dir/offered"
+clusters -going > "$dir/clusters"
+if ! out=$(run "v$minimum.0" --plan) || [[ $out == *"break a rule"* || -e $dir/offered ]]; then
+  echo "where all is being deleted something is asked or told as wrong: $out" && failed=1
+fi
+clusters shop > "$dir/clusters"
+words="User \"dev\" cannot create resource \"mysqlclusters\" in namespace \"shops\""
+echo "$forbidden is forbidden: $words" > "$dir/said"
+if out=$(run "v$minimum.0" --plan) || [[ $out == *"break a rule"* ]] ||
+  [[ $out != *"User \"dev\" cannot create"*"nothing was changed"* ]]; then
+  echo "what somebody may not ask is taken for what breaks a rule: $out" && failed=1
+fi
+printf '%s\n' 'The MysqlCluster "shop" is invalid: ' '* spec.username: Forbidden: may not be root' \
+  '* spec.paused: Invalid value' > "$dir/said"
+out=$(run "v$minimum.0" --plan) || { echo "a field that is forbidden ends the check: $out" && failed=1; }
+[[ $out == *"shops: * spec.username: Forbidden"* ]] ||
+  { echo "a field that is forbidden is not listed: $out" && failed=1; }
+echo "$refusal" > "$dir/said"
 live 'spec:' '  replicas: 2' '      - args:' '        - --agent-image=a:1' '        image: o:1' 'status:' '  readyReplicas: 2' '  replicas: 2'
 out=$(run "v$minimum.0" --plan)
 [[ $out != *"replicas: 2 is set back"* ]] || { echo "--plan takes the status for something that somebody has set: $out" && failed=1; }
