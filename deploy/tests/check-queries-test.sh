@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at all; and what the PodMonitor of
-# databases lets through. What it takes for exported is what a sample of known declarations says. promtool, where it is (Debian's package prometheus), reads all queries, too, and tries alerts.yaml; kubectl, where it is, puts the components together.
+# Our alerts and dashboards pass, and the checker notices what does not exist: a metric, a label, a function, queries at
+# all; and what the PodMonitor of databases lets through. Each alert has a line in docs/alerts.md, and its severity
+# there. What the checker takes for exported is what a sample of known declarations says. promtool, where it is
+# (package prometheus), reads all queries, too, and tries alerts.yaml; kubectl, where it is, puts the components
+# together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -11,6 +14,26 @@ components=deploy/components
 rules=$components/prometheus-rule/prometheus_rule.yaml
 
 deploy/check-queries.py || { echo "our own queries were refused"; failed=1; }
+
+# "NAME SEVERITY" of each alert, as the rules say, and as the page does
+of_rules() {
+  awk '$1 == "-" && $2 == "alert:" { name = $3 }
+    /^ *labels: \{severity: / { gsub(/[{}]/, ""); print name, $3 }' "$1" | sort
+}
+of_page() { sed -n 's/^| `\(Mysql[A-Za-z]*\)` | \([a-z]*\) | [^|]* | [^|]* |$/\1 \2/p' "$1" | sort; }
+unlike() { # unlike RULES PAGE: what one of the two has alone
+  diff <(of_rules "$1") <(of_page "$2") | sed -n 's/^< /the page lacks /p; s/^> /no rule is /p' || :
+}
+[[ $(of_rules $rules | wc -l) == "$(grep -c '^ *- alert: ' $rules)" ]] || { echo "an alert has no severity"; failed=1; }
+page=docs/alerts.md
+[[ -z $(unlike $rules $page) ]] || { echo "alerts of $rules and $page: $(unlike $rules $page)"; failed=1; }
+sed '/alert: MysqlFailover$/,/severity:/d' $rules > "$dir/fewer.yaml"
+sed -e '/`MysqlFailover` |/d' -e 's/\(`MysqlVolumeFull` | \)warning/\1critical/' $page > "$dir/fewer.md"
+[[ $(unlike "$dir/fewer.yaml" $page) == 'no rule is MysqlFailover warning' ]] ||
+  { echo "an alert that is gone is not noticed"; failed=1; }
+[[ $(unlike $rules "$dir/fewer.md" | sort | tr '\n' ,) == \
+  'no rule is MysqlVolumeFull critical,the page lacks MysqlFailover warning,the page lacks MysqlVolumeFull warning,' ]] ||
+  { echo "an alert that the page lacks, or calls other than it is, is not noticed"; failed=1; }
 
 # All edited files are judged by one call: a line of it names its file.
 mkdir "$dir/edited"
