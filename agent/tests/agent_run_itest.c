@@ -135,6 +135,12 @@ static void test_an_account_changed_by_another_hand_is_set_right(void **state)
     assert_true(await_sql(rig, "replication", "pw-replication'\\", true));
     assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "DROP USER replication@'%'", NULL));
     assert_true(await_sql(rig, "replication", "pw-replication'\\", true));
+    /* Root's too, and with it that of spec.username, which is not looked at by itself. */
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "ALTER USER app@'%' IDENTIFIED BY 'taken'", NULL));
+    assert_true(agent_rig_sql(rig, "root", ROOT_PASSWORD, "ALTER USER root@'%' IDENTIFIED BY 'taken'", NULL));
+    assert_false(agent_rig_sql(rig, "root", ROOT_PASSWORD, "SELECT 1", NULL));
+    assert_true(await_sql(rig, "root", ROOT_PASSWORD, true));
+    assert_true(await_sql(rig, "app", "pw-user'\\", true));
 }
 
 static void test_missing_and_bad_wishes_are_problems_not_outages(void **state)
