@@ -209,6 +209,50 @@ static void a_bundle_does_not_grow(void **state)
     assert_chain(&chain, NOW_MS);
 }
 
+/* Whether who knows the bundle `ca` takes what the agents serve. */
+static bool is_trusted(const struct chain *chain, const char *ca)
+{
+    struct tls_keypair leaf = {secret_data_get(chain->tls, "tls.key"), secret_data_get(chain->tls, "tls.crt")};
+    bool ret = tls_cert_check(&leaf, ca, dns_names, NOW_MS, NULL, NULL) == 0;
+    tls_keypair_release(&leaf);
+    return ret;
+}
+
+/* docs/tls.md: by taking the key away; then the certificate, when all clients have the bundle. */
+static void a_ca_is_replaced_with_overlap(void **state)
+{
+    UNUSED(state);
+    _cleanup_(chain_release) struct chain chain = {.ca = NULL};
+    chain_pass(&chain, NOW_MS);
+    _cleanup_(secret_freep) char *old = secret_data_get(chain.ca, "ca.crt");
+    json_object_del(chain.ca, "ca.key");
+    chain_pass(&chain, NOW_MS);
+    _cleanup_(secret_freep) char *both = secret_data_get(chain.ca, "ca.crt");
+    assert_int_equal(count_certificates(chain.ca, "ca.crt"), 2);
+    assert_int_equal(chain.tls_changes, 1); /* the bundle; the certificate stays */
+    assert_true(is_trusted(&chain, old));
+    assert_true(is_trusted(&chain, both));
+    json_decref(chain.tls);
+    chain.tls = NULL;
+    chain_pass(&chain, NOW_MS);
+    assert_false(is_trusted(&chain, old));
+    assert_true(is_trusted(&chain, both));
+}
+
+static void a_ca_whose_secret_is_deleted_has_no_overlap(void **state)
+{
+    UNUSED(state);
+    _cleanup_(chain_release) struct chain chain = {.ca = NULL};
+    chain_pass(&chain, NOW_MS);
+    _cleanup_(secret_freep) char *old = secret_data_get(chain.ca, "ca.crt");
+    json_decref(chain.ca);
+    chain.ca = NULL;
+    chain_pass(&chain, NOW_MS);
+    assert_int_equal(count_certificates(chain.ca, "ca.crt"), 1);
+    assert_false(is_trusted(&chain, old));
+    assert_chain(&chain, NOW_MS);
+}
+
 static void garbage_is_replaced(void **state)
 {
     UNUSED(state);
@@ -284,6 +328,8 @@ int main(void)
         cmocka_unit_test(leaves_are_renewed_with_a_third_left),
         cmocka_unit_test(a_new_ca_keeps_the_old_ones_leaves_trusted),
         cmocka_unit_test(a_bundle_does_not_grow),
+        cmocka_unit_test(a_ca_is_replaced_with_overlap),
+        cmocka_unit_test(a_ca_whose_secret_is_deleted_has_no_overlap),
         cmocka_unit_test(garbage_is_replaced),
         cmocka_unit_test(leaves_of_a_foreign_ca_are_replaced),
         cmocka_unit_test(a_further_name_asks_for_a_new_leaf),
