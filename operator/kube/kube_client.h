@@ -65,10 +65,12 @@ struct kube_request *kube_get(struct kube_client *client, const struct kube_reso
     const char *name, kube_done_fn done, void *arg);
 struct kube_request *kube_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
     const json_t *object, kube_done_fn done, void *arg);
-/* dryRun=All: whether it could be created. Admission has its say, nothing is stored. A field that the server does not
- * know is an error (Kubernetes 1.25 and later), rather than left out.
- * https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
+/* Likewise. A field that the server does not know is an error (Kubernetes 1.25 and later), rather than left out.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation */
+struct kube_request *kube_create_strictly(struct kube_client *client, const struct kube_resource *resource,
+    const char *ns, const json_t *object, kube_done_fn done, void *arg);
+/* dryRun=All: whether it could be created so. Admission has its say, nothing is stored.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run */
 struct kube_request *kube_try_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
     const json_t *object, kube_done_fn done, void *arg);
 /* An object to try to create where there is no right to read namespaces: in a namespace that is being deleted the error

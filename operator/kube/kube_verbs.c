@@ -85,6 +85,13 @@ struct kube_request *kube_create(struct kube_client *client, const struct kube_r
     return create(client, resource, make_write_path(client, resource, ns, NULL, NULL, false), object, false, done, arg);
 }
 
+struct kube_request *kube_create_strictly(struct kube_client *client, const struct kube_resource *resource,
+    const char *ns, const json_t *object, kube_done_fn done, void *arg)
+{
+    _cleanup_(freep) char *path = make_write_path(client, resource, ns, NULL, NULL, false);
+    return create(client, resource, xasprintf("%s&fieldValidation=Strict", path), object, false, done, arg);
+}
+
 struct kube_request *kube_try_create(struct kube_client *client, const struct kube_resource *resource, const char *ns,
     const json_t *object, kube_done_fn done, void *arg)
 {

@@ -137,6 +137,11 @@ void plan_let_pass(struct plan *plan)
     plan->actions[plan->count - 1].lets_pass = true;
 }
 
+void plan_be_strict(struct plan *plan)
+{
+    plan->actions[plan->count - 1].is_strict = true;
+}
+
 static json_t *action_describe(const struct plan_action *action, bool with_bodies)
 {
     json_t *out = json_object();

@@ -58,6 +58,7 @@ struct plan_action {
     char *uid;
     json_t *body;   /* apply, patch, create; NULL for delete */
     bool lets_pass; /* plan_let_pass */
+    bool is_strict; /* plan_be_strict */
     char *why;      /* for log and events: "roll NAME-mysql-2: my.cnf changed" */
 };
 
@@ -91,6 +92,9 @@ void plan_add_delete(
 
 /* What was added last is nothing that later stages need: they start also when the API server refuses it. */
 void plan_let_pass(struct plan *plan);
+/* What was added last, an apply, is refused when it is created with a field that the API server does not know, rather
+ * than made without that: somebody else has written parts of it. */
+void plan_be_strict(struct plan *plan);
 
 /* For goldens and debug logs: stages, verbs, names; bodies only if asked. Secret data is never in a plan's text. */
 json_t *plan_describe(const struct plan *plan, bool with_bodies);

@@ -230,7 +230,8 @@ static void apply_begin(struct step *step)
         apply_start(step);
         return;
     }
-    kube_create(targets->client, targets->kinds[action->kind].resource, action->ns, action->body, on_created, step);
+    (action->is_strict ? kube_create_strictly : kube_create)(
+        targets->client, targets->kinds[action->kind].resource, action->ns, action->body, on_created, step);
 }
 
 static void on_read(void *arg, const struct kube_answer *answer, const struct error *err)

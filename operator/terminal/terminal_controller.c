@@ -290,9 +290,10 @@ static int phase_pod(void *work)
     bool ended = pod && (pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED);
     bool outdated = pod && (ended || !str_eq(pod->role, role));
     struct plan *plan = plan_new();
-    if (!pod)
+    if (!pod) {
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), NULL);
-    else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
+        plan_be_strict(plan);
+    } else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
         plan_add_delete(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, NULL);
     else if (!outdated && !pod->object.deleting && visit->new_version && str_eq(pod->terminal, visit->context.name))
         plan_add_patch(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, mounts_patch(visit, pod), NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A terminal whose pod the API server refuses: its conditions and an Event tell the API server's words, and what to
- * do. */
+/* A terminal whose pod the API server refuses: its conditions and an Event tell the API server's words, and what to do.
+ * A field that the API server does not know is refused, too. */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -122,10 +122,58 @@ static void a_refused_pod_of_a_terminal_is_told(void **state)
     operator_world_free(world);
 }
 
+/* ---- a field that is misspelt ---- */
+
+#define MISSPELT                                                                              \
+    "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field " \
+    "\"spec.nodeSelectr\""
+
+/* As the API server answers whoever asks to be told of unknown fields. */
+static bool put_misspelt_terminal(struct operator_world *world)
+{
+    kube_api_double_fault(world->api,
+        &(struct kube_api_fault){.method = "POST",
+            .path_prefix = PATH_CORE "pods",
+            .query = "fieldValidation",
+            .times = -1,
+            .kind = KUBE_API_FAULT_STATUS,
+            .status = 400,
+            .reason = "BadRequest",
+            .message = MISSPELT});
+    world_put_json(world, PATH_TERMINAL,
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal',"
+        "'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1},"
+        "'spec': {'cluster': {'name': 'shop'}, 'podTemplate': {'spec': {'nodeSelectr': {'disk': 'nvme'}}}}}");
+    return true;
+}
+
+static bool misspelt_field_is_told(struct operator_world *world)
+{
+    assert_null(kube_api_double_get(world->api, PATH_CORE "pods/shop-terminal"));
+    if (!terminal_says(world, "False/PodRefused", "False/PodRefused", "True/PodRefused") ||
+        !ready_says(world, MISSPELT) || !event_says(world, "Pod shop-terminal: " MISSPELT))
+        return false;
+    kube_api_double_clear_faults(world->api);
+    return true;
+}
+
+static void a_misspelt_field_of_a_terminal_is_told(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        settled, put_misspelt_terminal, misspelt_field_is_told, terminal_pod_is_made, NULL};
+    struct operator_world *world = operator_world_new();
+    world->terminal_recheck_ms = 1000;
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_pod_of_a_terminal_is_told),
+        cmocka_unit_test(a_misspelt_field_of_a_terminal_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,6 +365,21 @@ static void test_informer_pages(void **state)
     informer_free(informer);
 }
 
+/* ---- fields that the API server does not know ---- */
+
+static void test_unknown_fields_are_refused_where_that_is_asked_for(void **state)
+{
+    struct world *world = *state;
+    const struct kube_resource *resource = &world->config_maps;
+    struct kube_outcome outcome = {.done = false};
+    _cleanup_(json_decrefp) json_t *object = config_map(world, "misspelt", "1");
+    json_put(object, "dataa", json_build("{s:s}", "key", "1"));
+    kube_create_strictly(world->client, resource, world->ns, object, on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_INVALID);
+    kube_create(world->client, resource, world->ns, object, on_done, &outcome);
+    assert_int_equal(settle_quietly(world, &outcome), ERROR_NONE);
+}
+
 /* ---- the end ---- */
 
 /* The last test. */
@@ -398,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_informer_follows),
         cmocka_unit_test(test_informer_reads_its_writes),
         cmocka_unit_test(test_informer_pages),
+        cmocka_unit_test(test_unknown_fields_are_refused_where_that_is_asked_for),
         cmocka_unit_test(test_a_namespace_that_is_deleted),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -252,6 +252,29 @@ static void what_lets_pass_stops_nothing_when_it_is_refused(void **state)
     assert_string_equal(live_value(world, "b"), "v");
 }
 
+/* The API double refuses whoever asks to be told of fields that it does not know. */
+static void only_what_is_strict_asks_to_be_told_of_unknown_fields(void **state)
+{
+    struct world *world = *state;
+    struct plan *plan = plan_new();
+    static const struct kube_api_fault fault = {.method = "POST",
+        .path_prefix = WORLD_MAPS_IN_NS,
+        .query = "fieldValidation",
+        .times = -1,
+        .status = 400,
+        .reason = "BadRequest"};
+    kube_api_double_fault(world->api, &fault);
+    add_map(plan, "a");
+    add_map(plan, "b");
+    plan_be_strict(plan);
+    struct result result = carry_out(world, plan);
+    kube_api_double_clear_faults(world->api);
+    assert_int_equal(result.err.kind, ERROR_INVALID);
+    assert_true(str_starts_with(result.err.message, "ConfigMap b: "));
+    assert_string_equal(live_value(world, "a"), "v");
+    assert_string_equal(live_value(world, "b"), "");
+}
+
 /* No word about this object: nothing else would fare better. */
 static void a_server_in_trouble_stops_all(void **state)
 {
@@ -486,6 +509,7 @@ int main(void)
         WORLD_TEST(writes_are_read_at_once),
         WORLD_TEST(the_first_error_stops_later_stages_only),
         WORLD_TEST(what_lets_pass_stops_nothing_when_it_is_refused),
+        WORLD_TEST(only_what_is_strict_asks_to_be_told_of_unknown_fields),
         WORLD_TEST(a_server_in_trouble_stops_all),
         WORLD_TEST(a_foreign_object_is_not_taken_over),
         WORLD_TEST(what_a_former_owner_left_is_waited_for),
