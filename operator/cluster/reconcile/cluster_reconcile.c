@@ -93,6 +93,7 @@ void cluster_reconcile_start(
         reconcile, run, controller->client, reconcile->snapshot.ns, reconcile->snapshot.name, uid, release);
     reconcile->controller = controller;
     reconcile->error_kind = PLAN_KIND_COUNT;
+    reconcile->error_child = CHILD_COUNT;
     bool first = memory->secrets_checked_ms == 0 && cluster_reconcile_wants_secrets(reconcile);
     reconcile_context_start(&reconcile->context, phases, first ? CLUSTER_PHASE_SECRETS : CLUSTER_PHASE_ROLES);
 }

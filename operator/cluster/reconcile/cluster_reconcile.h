@@ -81,6 +81,7 @@ struct cluster_reconcile {
     enum volume_hold_act hold_act;         /* before that */
     bool asks_claims;                      /* before both */
     enum plan_kind error_kind;             /* of the context's error; PLAN_KIND_COUNT: of nothing that is planned */
+    enum cluster_child error_child;        /* whose apply that was; CHILD_COUNT: of no child */
 };
 
 /* The cluster of that key and UID stands in the cache. key and uid are copied. It ends with reconcile_finish. */

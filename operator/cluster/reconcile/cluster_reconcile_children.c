@@ -127,6 +127,8 @@ static void on_action(
     if (err && !reconcile->context.error.kind && !is_no_news(reconcile, action, err)) {
         reconcile_fail(&reconcile->context, err, NULL);
         reconcile->error_kind = action->verb == PLAN_CREATE ? PLAN_KIND_COUNT : action->kind; /* no member's claim */
+        if (action->verb != PLAN_APPLY || !find_child(&reconcile->snapshot.names, action, &reconcile->error_child))
+            reconcile->error_child = CHILD_COUNT;
     }
     note_cleared(reconcile, action, err ? NULL : answer);
     if (!err && action->verb == PLAN_APPLY)

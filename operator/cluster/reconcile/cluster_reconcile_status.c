@@ -44,7 +44,8 @@ int cluster_phase_status(void *arg)
     struct cluster_controller *controller = reconcile->controller;
     const struct cluster_snapshot *snapshot = &reconcile->snapshot;
     bool is_told = cluster_memory_note_end(cluster_reconcile_memory(reconcile), reconcile->context.error.kind);
-    const struct cluster_outcome outcome = {is_told ? &reconcile->context.error : NULL, reconcile->error_kind};
+    const struct cluster_outcome outcome = {
+        is_told ? &reconcile->context.error : NULL, reconcile->error_kind, reconcile->error_child};
     struct cluster_status status;
     cluster_decision_note_roll(snapshot, &reconcile->decision);
     cluster_report(snapshot, &reconcile->decision, &outcome, &status);

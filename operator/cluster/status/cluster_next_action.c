@@ -6,12 +6,12 @@
 #include "common/json.h"
 #include "operator/api/archive_status.h"
 #include "operator/api/names.h"
-#include "operator/api/pod_answer.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
 #include "operator/cluster/status/cluster_report_left.h"
+#include "operator/cluster/status/cluster_report_refused.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
 #include "operator/cluster/status/cluster_state.h"
@@ -27,15 +27,6 @@ static bool has_pods(const struct cluster_snapshot *snapshot)
     return false;
 }
 
-/* A no of admission often says what is lacking, which need not be in the podTemplate. */
-static void say_how_to_pass(struct report *report, char *out, size_t size)
-{
-    const char *message = report->decision->gate_message;
-    char words[256];
-    const char *remedy = pod_refusal_remedy(message, report->snapshot->ns, "the cluster", words, sizeof(words));
-    report_put_text(out, size, "%s: %s", remedy == words ? remedy : "correct the spec", message);
-}
-
 /* The spec, or what it names, holds everything up, or a part of it. False: nothing of that is wrong. */
 static bool say_how_to_be_accepted(struct report *report, char *out, size_t size)
 {
@@ -48,8 +39,6 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
             snapshot->message, rest);
     else if (!str_empty(snapshot->reason))
         report_put_text(out, size, "correct the spec: %.*s%s", (int)(size - 128), snapshot->message, rest);
-    else if (report->decision->set_waits && report->decision->gate_reason != REASON_OTHER)
-        say_how_to_pass(report, out, size);
     else if (secrets->user_password == USER_PASSWORD_SECRET_MISSING)
         report_put_text(out, size, "make Secret %s in namespace %s with the password as key %s",
             cluster->password_secret_name, snapshot->ns, cluster->password_secret_key);
@@ -84,13 +73,16 @@ static bool say_what_is_to_do(struct report *report)
     const struct cluster_member *worst = cluster_worst_member(snapshot, report->wanted);
     struct cluster_status *status = report->status;
     const char *own = snapshot->last.roles.initialized ? report->decision->intent.next_action : "";
+    const char *planned = snapshot->last.roles.initialized ? report->decision->next_action : "";
     char remedy[sizeof(status->next_action)];
     struct first_start first;
     const struct agent_problem *lock = NULL;
     const struct cluster_member *locked = report_find_locked(report, &lock);
     if (snapshot->cluster.paused || snapshot->final.deleting)
         return false;
-    if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
+    if (str_empty(snapshot->reason) && report_refusal_remedy(report, remedy, sizeof(remedy)))
+        put_before(status, remedy, planned);
+    else if (say_how_to_be_accepted(report, remedy, sizeof(remedy)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
     else if (first_start_fails(snapshot, &first))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", first.remedy);
@@ -99,6 +91,8 @@ static bool say_what_is_to_do(struct report *report)
         put_before(status, remedy, report->decision->next_action);
     } else if (roll_remedy(snapshot, &status->roll, remedy, sizeof(remedy)))
         put_before(status, remedy, own);
+    else if (!cluster_data_is_lost(snapshot) && report_conflict_remedy(report, remedy, sizeof(remedy)))
+        put_before(status, remedy, planned);
     else if (snapshot->usable && worst && member_trouble_remedy(snapshot, worst, remedy, sizeof(remedy)))
         put_before(status, remedy, own);
     else if (report_growth_is_refused(report) &&
@@ -106,6 +100,8 @@ static bool say_what_is_to_do(struct report *report)
         put_before(status, remedy, own);
     else if (snapshot->usable && cluster_room_remedy(snapshot, remedy, sizeof(remedy)))
         put_before(status, remedy, own);
+    else if (report_retried_remedy(report, remedy, sizeof(remedy)))
+        put_before(status, remedy, planned);
     else
         return false;
     return true;
@@ -169,13 +165,7 @@ static void say_what_comes_next(struct report *report)
         status->next_action[0] = '\0';
     if (!str_empty(status->next_action))
         return;
-    if (report->outcome->error && report->outcome->error->kind == ERROR_EXISTS)
-        report_put_text(status->next_action, sizeof(status->next_action), "try again; blocked: %s",
-            report->outcome->error->message);
-    else if (!str_empty(report->snapshot->binding.conflict))
-        report_put_text(status->next_action, sizeof(status->next_action),
-            "make what applications connect with; blocked: %s", report->snapshot->binding.conflict);
-    else if (cluster_data_is_lost(report->snapshot))
+    if (cluster_data_is_lost(report->snapshot))
         report_put_text(status->next_action, sizeof(status->next_action), "nothing: " REPORT_DATA_LOST);
     else if (unready && report->snapshot->usable) {
         report_instance_message(unready, message, sizeof(message));

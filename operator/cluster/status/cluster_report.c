@@ -21,6 +21,7 @@
 #include "operator/cluster/status/cluster_report_left.h"
 #include "operator/cluster/status/cluster_report_parts.h"
 #include "operator/cluster/status/cluster_report_ready.h"
+#include "operator/cluster/status/cluster_report_refused.h"
 #include "operator/cluster/status/cluster_report_roles.h"
 #include "operator/cluster/status/cluster_report_rolled.h"
 #include "operator/cluster/status/cluster_report_room.h"
@@ -190,17 +191,6 @@ static const char *user_password_problem(const struct cluster_snapshot *snapshot
     return NULL;
 }
 
-/* The API server's own no to what is made of the spec, rather than a time-out or somebody else's edit. NULL: none. */
-static const char *refused_object(const struct report *report)
-{
-    const struct error *error = report->outcome->error;
-    if (!error || (error->kind != ERROR_INVALID && error->kind != ERROR_FORBIDDEN))
-        return NULL;
-    if (report->outcome->error_kind == PLAN_STATEFUL_SET)
-        return "TemplateRefused";
-    return report->outcome->error_kind == PLAN_POD && report->decision->gate == GATE_CHECKING ? "CheckPodRefused" : NULL;
-}
-
 /* No member runs, and what all of them ran last, together, was something else, or is not known. */
 static bool is_asleep_and_untried(const struct cluster_snapshot *snapshot)
 {
@@ -214,12 +204,13 @@ static void set_accepted(struct report *report)
     const struct cluster_decision *decision = report->decision;
     char text[CLUSTER_MESSAGE_MAX];
     struct first_start first;
+    enum condition_reason refusal = report_refusal(report, text, sizeof(text));
     if (!str_empty(snapshot->reason))
         set(report, CONDITION_ACCEPTED, false, snapshot->reason, "%s", snapshot->message);
     else if (decision->gate_reason != REASON_OTHER)
         set(report, CONDITION_ACCEPTED, false, reason_name(decision->gate_reason), "%s", decision->gate_message);
-    else if (refused_object(report))
-        set(report, CONDITION_ACCEPTED, false, refused_object(report), "%s", report->outcome->error->message);
+    else if (refusal != REASON_OTHER)
+        set(report, CONDITION_ACCEPTED, false, reason_name(refusal), "%s", text);
     else if (user_password_problem(snapshot, text, sizeof(text)))
         set(report, CONDITION_ACCEPTED, false, reason_name(REASON_SECRET_MISSING), "%s", text);
     else if (first_start_fails(snapshot, &first))
@@ -233,6 +224,9 @@ static void set_accepted(struct report *report)
     else if (report_growth_is_refused(report))
         set(report, CONDITION_ACCEPTED, true, "Accepted",
             "the spec is good; not all of it is in force, StorageResized says why");
+    else if (report_is_refused(report))
+        set(report, CONDITION_ACCEPTED, true, "Accepted",
+            "the spec is good; not all of it is in force, Progressing says why");
     else if (decision->set_waits)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; the API server is asked about its pods");
     else if (is_asleep_and_untried(snapshot))
@@ -382,23 +376,11 @@ static void set_healthy(struct report *report)
         set(report, CONDITION_HEALTHY, true, "AllReady", "%d of %d members are ready", report->ready, report->wanted);
 }
 
-static bool terminal_is_foreign(const struct cluster_snapshot *snapshot)
-{
-    return snapshot->usable && snapshot->cluster.has_terminal && snapshot->terminal &&
-        !cluster_owns(snapshot, &snapshot->terminal->object);
-}
-
 static void set_child_conflict(struct report *report)
 {
-    const struct error *error = report->outcome->error;
-    if (error && error->kind == ERROR_EXISTS)
-        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject", "%s", error->message);
-    else if (terminal_is_foreign(report->snapshot))
-        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject",
-            "spec.terminal: MysqlTerminal %s exists and is not ours; it is left alone. Rename or remove it",
-            report->snapshot->terminal->name);
-    else if (!str_empty(report->snapshot->binding.conflict))
-        set(report, CONDITION_CHILD_CONFLICT, true, "ForeignObject", "%s", report->snapshot->binding.conflict);
+    char text[CLUSTER_MESSAGE_MAX];
+    if (report_conflict(report, text, sizeof(text)))
+        set(report, CONDITION_CHILD_CONFLICT, true, reason_name(REASON_FOREIGN_OBJECT), "%s", text);
     else
         kube_conditions_remove(&report->status->conditions, CONDITION_CHILD_CONFLICT);
 }

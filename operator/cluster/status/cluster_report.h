@@ -12,6 +12,7 @@
 struct cluster_outcome {
     const struct error *error; /* of the plan or the Secrets, NULL: all well */
     enum plan_kind error_kind; /* of the action that failed; PLAN_KIND_COUNT: not an action, or one that only creates */
+    enum cluster_child error_child; /* whose apply that was; CHILD_COUNT: of no child */
 };
 
 /* Fills *ret (zeroed by this) from the snapshot taken after the plan. The caller releases it. */

@@ -25,7 +25,8 @@ static json_t *news_of(const json_t *cluster, const json_t *observed, int64_t ge
     struct golden *golden = golden_new(cluster, observed);
     struct cluster_decision decision;
     struct cluster_status status;
-    const struct cluster_outcome outcome = {golden->error.kind ? &golden->error : NULL, golden->error_kind};
+    const struct cluster_outcome outcome = {
+        golden->error.kind ? &golden->error : NULL, golden->error_kind, golden->error_child};
     json_t *ret = json_array();
     golden_decide(&golden->snapshot, &decision);
     if (golden->snapshot.last.observed_generation == 0)

@@ -617,6 +617,7 @@ static void put_refusals(struct golden *golden, const json_t *refusals)
 static void put_error(struct golden *golden, const json_t *error)
 {
     golden->error_kind = PLAN_KIND_COUNT;
+    golden->error_child = CHILD_COUNT;
     if (!error)
         return;
     const char *kind = json_path_str(error, "kind", "");
@@ -626,6 +627,11 @@ static void put_error(struct golden *golden, const json_t *error)
     for (int i = 0; i < PLAN_KIND_COUNT; i++)
         if (str_eq(plan_kind_name((enum plan_kind)i), json_path_str(error, "of", "")))
             golden->error_kind = (enum plan_kind)i;
+    const char *name = json_path_str(error, "name", "");
+    for (int i = 0; i < CHILD_COUNT; i++)
+        if (golden->error_kind == desired_child_kind((enum cluster_child)i) &&
+            str_eq(desired_child_name(&golden->snapshot.names, (enum cluster_child)i), name))
+            golden->error_child = (enum cluster_child)i;
     if (!golden->error.kind)
         fail_msg("unknown kind of error: %s", kind);
 }

@@ -63,6 +63,7 @@ struct golden {
     struct agent_status agents[CLUSTER_REPLICAS_MAX + 1];
     struct error error;
     enum plan_kind error_kind;
+    enum cluster_child error_child;
 };
 
 /* A cluster of one member, of n members: for tests that need a snapshot without files. */

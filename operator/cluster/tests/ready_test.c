@@ -286,7 +286,7 @@ static json_t *reported(const json_t *cluster, const json_t *decided, const json
     struct golden *before = golden_new(cluster, decided), *golden = golden_new(cluster, observed);
     struct cluster_decision decision;
     struct cluster_status status;
-    const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT};
+    const struct cluster_outcome outcome = {NULL, PLAN_KIND_COUNT, CHILD_COUNT};
     golden_decide(&before->snapshot, &decision);
     cluster_report(&golden->snapshot, &decision, &outcome, &status);
     json_t *json = cluster_status_encode(&status);
