@@ -142,9 +142,9 @@ static void check_storage(const struct mysql_cluster *cluster, struct api_proble
     if (!storage->volume_source)
         return;
     if (json_object_size(storage->volume_source) != 1)
-        api_problems_add(problems, "spec.storage.volumeSource", "must have exactly one member, like emptyDir: {}");
+        api_problems_add(problems, CLUSTER_VOLUME_SOURCE_FIELD, "must have exactly one member, like emptyDir: {}");
     else if (json_object_get(storage->volume_source, "persistentVolumeClaim") && cluster->replicas > 1)
-        api_problems_add(problems, "spec.storage.volumeSource.persistentVolumeClaim",
+        api_problems_add(problems, CLUSTER_VOLUME_SOURCE_FIELD ".persistentVolumeClaim",
             "would be shared by all members; use resources when replicas is more than 1");
 }
 

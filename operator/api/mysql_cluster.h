@@ -20,6 +20,7 @@
 #include "operator/api/restore_spec.h"
 
 #define CLUSTER_REPLICAS_MAX 9
+#define CLUSTER_VOLUME_SOURCE_FIELD "spec.storage.volumeSource"
 #define CLUSTER_STORAGE_SIZE_FIELD "spec.storage.resources.requests.storage"
 #define CLUSTER_STORAGE_DEFAULT "1Gi"
 /* No server starts on less: its redo log and tables of its own. */

@@ -3,6 +3,7 @@
 
 #include "operator/api/pod_answer.h"
 
+#include "common/alloc.h"
 #include "common/json.h"
 #include "operator/api/condition_reason.h"
 #include "operator/api/quantity.h"
@@ -172,6 +173,71 @@ const char *pod_refusal_container(
         }
     }
     return found;
+}
+
+/* ---- which volume ---- */
+
+/* "spec.volumes[6].nfs.path". False: no place of that kind is named. */
+static bool volume_at(const char *refusal, const json_t *volumes, const char *volume, bool *ret_is_it)
+{
+    static const char mark[] = "spec.volumes[";
+    const char *at = strstr(refusal, mark);
+    *ret_is_it = false;
+    for (const char *next = at; next && !*ret_is_it; next = strstr(next + 1, mark))
+        *ret_is_it = str_eq(
+            json_path_str(json_array_get(volumes, strtoul(next + strlen(mark), NULL, 10)), "name", NULL), volume);
+    return at != NULL;
+}
+
+/* "json: cannot unmarshal number into Go struct field NFSVolumeSource.spec.volumes.VolumeSource.nfs.server of type
+ * string", or without "VolumeSource.", an embedded struct: there are no indices. ret: how many of the volumes are of
+ * that kind, and whether ours is. */
+static bool kind_of_volume_at(
+    const char *refusal, const json_t *volumes, const char *volume, int *ret_count, bool *ret_is_it)
+{
+    static const char mark[] = ".spec.volumes.", embedded[] = "VolumeSource.";
+    const char *at = strstr(refusal, mark);
+    size_t i;
+    const json_t *each;
+    *ret_count = 0;
+    *ret_is_it = false;
+    if (!at)
+        return false;
+    at += strlen(mark);
+    if (str_starts_with(at, embedded))
+        at += strlen(embedded);
+    _cleanup_(freep) char *kind = xstrndup(at, strcspn(at, ". "));
+    json_array_foreach((json_t *)(uintptr_t)volumes, i, each) {
+        if (!json_object_get(each, kind))
+            continue;
+        *ret_count += 1;
+        *ret_is_it |= str_eq(json_path_str(each, "name", NULL), volume);
+    }
+    return true;
+}
+
+/* Of Pod Security: `volume "data" uses restricted volume type "hostPath"`, `volumes "a", "data" use …`. */
+static bool names_volume(const char *refusal, const char *volume)
+{
+    const char *at = strstr(refusal, "(volume");
+    _cleanup_(freep) char *list = at ? xstrndup(at, strcspn(at, ")")) : NULL;
+    _cleanup_(freep) char *name = xasprintf("\"%s\"", volume);
+    return list && strstr(list, name);
+}
+
+enum pod_refusal_volume pod_refusal_volume(const char *refusal, const json_t *pod, const char *volume)
+{
+    const json_t *volumes = json_path(pod, "spec.volumes");
+    bool is_it = false;
+    int count = 0;
+    if (volume_at(refusal, volumes, volume, &is_it))
+        return is_it ? POD_REFUSAL_OF_VOLUME : POD_REFUSAL_OF_ELSE;
+    if (kind_of_volume_at(refusal, volumes, volume, &count, &is_it) && is_it)
+        return count == 1 ? POD_REFUSAL_OF_VOLUME : POD_REFUSAL_UNTOLD;
+    if (names_volume(refusal, volume))
+        return POD_REFUSAL_OF_VOLUME;
+    return strstr(refusal, "cannot be handled as a Pod") && !strstr(refusal, "spec.") ? POD_REFUSAL_UNTOLD
+                                                                                      : POD_REFUSAL_OF_ELSE;
 }
 
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size)

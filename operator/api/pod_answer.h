@@ -36,6 +36,14 @@ bool pod_refusal_is_of_resources(const char *refusal);
  * containers have theirs from one field. Borrowed from `pod`; NULL: that is not known. */
 const char *pod_refusal_container(
     const char *refusal, const json_t *pod, bool (*same)(const char *container, const char *other));
+/* Whether a volume of `pod`, a manifest, is what is refused: by its place ("spec.volumes[6].nfs.path"), by its name
+ * (Pod Security), or as the one volume of the kind whose field has a wrong type ("….VolumeSource.nfs.server"). */
+enum pod_refusal_volume {
+    POD_REFUSAL_OF_VOLUME,
+    POD_REFUSAL_OF_ELSE,
+    POD_REFUSAL_UNTOLD, /* words about a manifest that cannot be read, without a place: "quantities must match …" */
+};
+enum pod_refusal_volume pod_refusal_volume(const char *refusal, const json_t *pod, const char *volume);
 /* What a person can do about a refusal, of the namespace `ns`; static or in `out`. who: asks for the pod: "the
  * cluster". */
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size);

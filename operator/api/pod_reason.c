@@ -99,6 +99,25 @@ enum pod_image_word pod_image_word_of(const char *reason, const char *words)
     return strstr(str_or_empty(words), ": ") ? POD_IMAGE_DELAYED : POD_IMAGE_UNTOLD;
 }
 
+bool pod_reason_names_claim(const char *words, char *ret, size_t size)
+{
+    static const char said[] = "persistentvolumeclaim \"";
+    const char *claim = strstr(str_or_empty(words), said);
+    size_t len = claim ? strcspn(claim + strlen(said), "\"") : 0;
+    snprintf(ret, size, "%.*s", (int)MIN_OF(len, (size_t)KUBE_NAME_MAX), claim ? claim + strlen(said) : "");
+    return claim && str_starts_with(claim + strlen(said) + len, "\" not found");
+}
+
+size_t pod_reason_words_len(const char *words)
+{
+    static const char end[] = "\" not found", again[] = ". not found";
+    size_t len = strlen(words);
+    size_t both = strlen(end) + strlen(again);
+    bool is_twice =
+        len >= both && strncmp(words + len - both, end, strlen(end)) == 0 && str_eq(words + len - strlen(again), again);
+    return is_twice ? len - strlen(again) : len;
+}
+
 bool pod_reason_lacks_claim(const char *words, const char *claim)
 {
     char said[KUBE_NAME_MAX + 64];

@@ -34,6 +34,10 @@ bool pod_reason_names_taint(const char *words, char *ret, size_t size);
 bool pod_reason_lacks_room(const char *words);
 /* words: the message of a pod's condition PodScheduled. True: it says that this PersistentVolumeClaim does not exist. */
 bool pod_reason_lacks_claim(const char *words, const char *claim);
+/* Likewise. True: a PersistentVolumeClaim does not exist; ret: its name. */
+bool pod_reason_names_claim(const char *words, char *ret, size_t size);
+/* Likewise, the length of what is worth reading: Kubernetes 1.36 ends such a message with ". not found" once more. */
+size_t pod_reason_words_len(const char *words);
 
 /* What a pod's words say of an image that is not there (pod_reason_is_image). */
 enum pod_image_word {

@@ -74,6 +74,27 @@ static void claims_that_are_missing(void **state)
     assert_false(pod_reason_lacks_claim(words, "vo"));
     assert_false(pod_reason_lacks_claim("0/1 nodes are available: 1 Insufficient memory", "vol"));
     assert_false(pod_reason_lacks_claim(NULL, "vol"));
+    char name[8];
+    assert_true(pod_reason_names_claim(words, name, sizeof(name)));
+    assert_string_equal(name, "vol");
+    assert_false(pod_reason_names_claim("pod has unbound immediate PersistentVolumeClaims", name, sizeof(name)));
+    assert_false(pod_reason_names_claim("persistentvolumeclaim \"vol\" is being deleted", name, sizeof(name)));
+    assert_false(pod_reason_names_claim("persistentvolumeclaim \"vol", name, sizeof(name)));
+    assert_false(pod_reason_names_claim(NULL, name, sizeof(name)));
+}
+
+static void what_is_said_twice_is_read_once(void **state)
+{
+    UNUSED(state);
+    static const char *const rows[][2] = {
+        {"persistentvolumeclaim \"vol\" not found. not found", "persistentvolumeclaim \"vol\" not found"},
+        {"persistentvolumeclaim \"vol\" not found", "persistentvolumeclaim \"vol\" not found"},
+        {"image vol: not found. not found", "image vol: not found. not found"},
+        {". not found", ". not found"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(pod_reason_words_len(rows[i][0]), strlen(rows[i][1]));
 }
 
 static void a_taint_is_named_as_in_the_table(void **state)
@@ -109,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_taint_is_named_as_in_the_table),
         cmocka_unit_test(claims_that_are_missing),
+        cmocka_unit_test(what_is_said_twice_is_read_once),
         cmocka_unit_test(reasons),
         cmocka_unit_test(words_of_images),
     };

@@ -51,6 +51,7 @@ struct cluster_decision {
      * pods while there are none. */
     enum condition_reason gate_reason;
     char gate_message[CLUSTER_MESSAGE_MAX]; /* GATE_CHECKING: why it takes so long; "" it does not */
+    bool gate_is_of_volume;                 /* REASON_TEMPLATE_REFUSED: for spec.storage.volumeSource alone */
     bool asks_template;                     /* the API server is to be asked about the template */
     bool set_waits;                         /* no StatefulSet is made yet: it has not answered, or refuses */
     bool asks_before;                       /* what the members run is to be stored */

@@ -228,9 +228,28 @@ static bool share_resources(const char *container, const char *other)
     return str_eq(resources_field(container), resources_field(other));
 }
 
+/* The volume of the data is no part of a podTemplate. NULL: it is not to blame. Words without a place may be about
+ * either. */
+static const char *volume_field(const struct cluster_snapshot *snapshot, const json_t *pod)
+{
+    if (!snapshot->cluster.storage.volume_source || !pod)
+        return NULL;
+    switch (pod_refusal_volume(snapshot->template_answer.message, pod, VOLUME_DATA)) {
+    case POD_REFUSAL_OF_VOLUME:
+        return CLUSTER_VOLUME_SOURCE_FIELD;
+    case POD_REFUSAL_UNTOLD:
+        return snapshot->config.pod_template ? "podTemplate or " CLUSTER_VOLUME_SOURCE_FIELD
+                                             : CLUSTER_VOLUME_SOURCE_FIELD;
+    case POD_REFUSAL_OF_ELSE:
+        break;
+    }
+    return NULL;
+}
+
 /* Which field of the user's is to blame: as a rule there is no podTemplate, and resources are what a quota or a
  * LimitRange is about. */
-static void blame_template(const struct cluster_snapshot *snapshot, char *out, size_t size)
+static void blame_template(
+    const struct cluster_snapshot *snapshot, struct cluster_decision *decision, char *out, size_t size)
 {
     char field[CONFIG_FIELD_SIZE] = "podTemplate";
     const char *message = snapshot->template_answer.message, *container = NULL;
@@ -240,10 +259,14 @@ static void blame_template(const struct cluster_snapshot *snapshot, char *out, s
     const char *resources = container                 ? resources_field(container)
         : pod && pod_refusal_is_of_resources(message) ? "resources"
                                                       : NULL;
+    const char *volume = resources ? NULL : volume_field(snapshot, pod);
+    decision->gate_is_of_volume = str_eq(volume, CLUSTER_VOLUME_SOURCE_FIELD);
     if (resources)
         config_field_name(&snapshot->cluster, resources, field, sizeof(field));
-    snprintf(out, size, "%s: the API server refuses a pod of it%s%s%s: ", field, container ? " (container " : "",
-        str_or_empty(container), container ? ")" : "");
+    else if (volume)
+        snprintf(field, sizeof(field), "%s", volume);
+    snprintf(out, size, "%s: the API server refuses a pod %s it%s%s%s: ", field, volume ? "with" : "of",
+        container ? " (container " : "", str_or_empty(container), container ? ")" : "");
 }
 
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
@@ -267,7 +290,7 @@ void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster
     decision->gate = is_guarded ? GATE_CHECKING : GATE_OPEN;
     decision->asks_template = is_asked;
     decision->set_waits = set_waits(snapshot, verdict);
-    blame_template(snapshot, prefix, sizeof(prefix));
+    blame_template(snapshot, decision, prefix, sizeof(prefix));
     if (is_guarded && is_refused(verdict, nobody))
         refuse(decision, REASON_TEMPLATE_REFUSED, prefix, snapshot->template_answer.message);
     else if (is_refused(verdict, nobody))

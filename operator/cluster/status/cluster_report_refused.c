@@ -75,7 +75,10 @@ bool report_refusal_remedy(const struct report *report, char *out, size_t size)
         report_put_text(message, sizeof(message), "%s", decision->gate_message);
     else if (report_refusal(report, message, sizeof(message)) == REASON_OTHER)
         return false;
-    say_how_to_pass(report, message, "correct the spec", out, size);
+    if (decision->gate_is_of_volume) /* which is in no podTemplate */
+        report_put_text(out, size, "correct the spec: %s", message);
+    else
+        say_how_to_pass(report, message, "correct the spec", out, size);
     return true;
 }
 

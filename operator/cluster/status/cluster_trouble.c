@@ -75,9 +75,9 @@ void member_trouble_text(const struct cluster_member *member, char *out, size_t 
         storage_class_say(member, words, sizeof(words));
         snprintf(out, size, "%s: %s", reason_name(REASON_STORAGE_CLASS_NOT_FOUND), words);
     } else if (pod && !str_empty(pod->problem_reason))
-        snprintf(out, size, "%s%s%s%s%s%s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
+        snprintf(out, size, "%s%s%s%s%s%.*s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
             pod->problem_reason, field_to_blame(member), str_empty(pod->problem_message) ? "" : ": ",
-            pod->problem_message);
+            (int)pod_reason_words_len(str_or_empty(pod->problem_message)), str_or_empty(pod->problem_message));
     else if (member->agent && member->agent->problem_count > 0)
         snprintf(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
     else if (member->agent && !cluster_member_is_ready(member))
@@ -256,12 +256,30 @@ static bool remedy_taint(const struct cluster_member *member, char *out, size_t 
     return true;
 }
 
+/* One that the spec names. That of a member its StatefulSet makes. False: none of these is missing. */
+static bool remedy_claim(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    char name[KUBE_NAME_MAX + 1], own[DERIVED_NAME_SIZE];
+    const json_t *source = snapshot->cluster.storage.volume_source;
+    cluster_claim_name(own, snapshot->name, member->ordinal);
+    if (!pod_reason_names_claim(member->pod->problem_message, name, sizeof(name)) || str_eq(name, own))
+        return false;
+    bool is_of_storage = str_eq(json_path_str(source, "persistentVolumeClaim.claimName", NULL), name);
+    snprintf(out, size, "make the PersistentVolumeClaim %s, or name another in %s", name,
+        is_of_storage ? CLUSTER_VOLUME_SOURCE_FIELD : "the podTemplate");
+    return true;
+}
+
 /* A claim that waits for its pod is not bound either (volumeBindingMode: WaitForFirstConsumer). */
-static void remedy_placement(const struct cluster_member *member, char *out, size_t size)
+static void remedy_placement(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
 {
     const struct pvc_object *claim = member->claim;
     bool waits = claim && !claim->is_bound;
     char where[384];
+    if (remedy_claim(snapshot, member, out, size))
+        return;
     if (!remedy_taint(member, where, sizeof(where)))
         snprintf(where, sizeof(where), "make room for %s on a node that its podTemplate allows, or let it ask for less",
             member->name);
@@ -307,7 +325,7 @@ static bool say_remedy(
         snprintf(
             out, size, "make what container %s is made of, or take it out of the podTemplate", pod->problem_container);
     else if (pod_reason_is_placement(pod_reason(member)))
-        remedy_placement(member, out, size);
+        remedy_placement(snapshot, member, out, size);
     else if (pod_reason_is_memory(pod_reason(member)) && !str_empty(pod->problem_container))
         remedy_memory(snapshot, member, out, size);
     else

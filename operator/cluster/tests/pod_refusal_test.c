@@ -137,6 +137,52 @@ static void the_container_is_found_by_its_place_or_by_its_amount(void **state)
     }
 }
 
+#define UNREADABLE "Pod in version \"v1\" cannot be handled as a Pod: "
+#define OTHER_TYPE UNREADABLE "json: cannot unmarshal number into Go struct field "
+
+static void the_volume_is_found_by_its_place_its_name_or_its_kind(void **state)
+{
+    static const char pod_text[] =
+        "{\"spec\":{\"volumes\":[{\"name\":\"run\",\"emptyDir\":{}},{\"name\":\"%s\",\"%s\":{}}]}}";
+    static const struct {
+        const char *refusal, *kind; /* of the volume of the data */
+        enum pod_refusal_volume answer;
+    } rows[] = {
+        {UNREADABLE "strict decoding error: unknown field \"spec.volumes[1].emptyDirr\"", "emptyDirr",
+            POD_REFUSAL_OF_VOLUME},
+        {UNREADABLE "strict decoding error: unknown field \"spec.volumes[0].emptyDirr\"", "emptyDir",
+            POD_REFUSAL_OF_ELSE},
+        {UNREADABLE "strict decoding error: unknown field \"spec.volumes[0].x\", unknown field \"spec.volumes[1].y\"",
+            "emptyDir", POD_REFUSAL_OF_VOLUME},
+        {UNREADABLE "strict decoding error: unknown field \"spec.nodeSelectr\"", "emptyDir", POD_REFUSAL_OF_ELSE},
+        {OTHER_TYPE "NFSVolumeSource.spec.volumes.VolumeSource.nfs.server of type string", "nfs", POD_REFUSAL_OF_VOLUME},
+        {OTHER_TYPE "NFSVolumeSource.spec.volumes.nfs.server of type string", "nfs", POD_REFUSAL_OF_VOLUME},
+        {OTHER_TYPE "NFSVolumeSource.spec.volumes.nfs.server of type string", "hostPath", POD_REFUSAL_OF_ELSE},
+        {OTHER_TYPE "EmptyDirVolumeSource.spec.volumes.VolumeSource.emptyDir.medium of type v1.StorageMedium",
+            "emptyDir", POD_REFUSAL_UNTOLD},
+        {UNREADABLE "quantities must match the regular expression", "emptyDir", POD_REFUSAL_UNTOLD},
+        {"Pod \"a\" is invalid: spec.volumes[1].nfs.path: Required value", "nfs", POD_REFUSAL_OF_VOLUME},
+        {"Pod \"a\" is invalid: spec.volumes[7].name: Duplicate value", "nfs", POD_REFUSAL_OF_ELSE},
+        {"Pod \"a\" is invalid: spec.containers[0].image: Required value", "nfs", POD_REFUSAL_OF_ELSE},
+        {"violates PodSecurity \"baseline:latest\": hostPath volumes (volume \"data\")", "hostPath",
+            POD_REFUSAL_OF_VOLUME},
+        {"violates PodSecurity \"baseline:latest\": hostPath volumes (volumes \"host\", \"data\")", "hostPath",
+            POD_REFUSAL_OF_VOLUME},
+        {"violates PodSecurity \"baseline:latest\": hostPath volumes (volume \"host\")", "hostPath",
+            POD_REFUSAL_OF_ELSE},
+        {"admission webhook \"v\" denied the request: no data", "hostPath", POD_REFUSAL_OF_ELSE},
+        {"no PriorityClass with name fast was found", "hostPath", POD_REFUSAL_OF_ELSE},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[sizeof(pod_text) + 64];
+        snprintf(text, sizeof(text), pod_text, VOLUME_DATA, rows[i].kind);
+        _cleanup_(json_decrefp) json_t *pod = parse(text);
+        if (pod_refusal_volume(rows[i].refusal, pod, VOLUME_DATA) != rows[i].answer)
+            fail_msg("%s", rows[i].refusal);
+    }
+}
+
 static void it_is_asked_once_it_lasts(void **state)
 {
     UNUSED(state);
@@ -204,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_words_about_the_pod_are_a_refusal),
         cmocka_unit_test(the_container_is_found_by_its_place_or_by_its_amount),
+        cmocka_unit_test(the_volume_is_found_by_its_place_its_name_or_its_kind),
         cmocka_unit_test(it_is_asked_once_it_lasts),
         cmocka_unit_test(the_first_missing_one_is_asked_for),
         cmocka_unit_test(it_is_what_the_set_makes),
