@@ -21,7 +21,6 @@
 #define NOTE_MAX ((size_t)(16 * KM_KIB))
 #define UP_TO_SIZE 4096
 #define FAILURE_MAX ((size_t)(4 * KM_KIB))
-#define CHANNEL "putback"
 #define LOG_NAME "binlog.000001" /* of what was set aside (set_aside.h) */
 /* Of PUT_BACK_MS each: a server that applies nothing in so long is to be replaced. */
 #define TRIES_MAX 15
@@ -161,7 +160,7 @@ static int apply(const struct agent_paths *paths, const struct dialect *dialect,
     const struct relay_apply what = {
         .data_dir = paths->data_dir,
         .dialect = dialect,
-        .channel = CHANNEL,
+        .channel = PUT_BACK_CHANNEL,
         .log = spool,
         .gtids = note->up_to,
         .limit_ms = PUT_BACK_MS,

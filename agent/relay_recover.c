@@ -40,9 +40,10 @@ struct relay_status {
 static void take_status(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     struct relay_status *status = arg;
+    bool is_own = replication_row_is_own(count, names, values);
 
-    for (unsigned i = 0; i < count; i++) {
-        replication_facts_take(&status->facts, names[i], values[i]);
+    replication_facts_take_row(&status->facts, count, names, values);
+    for (unsigned i = 0; is_own && i < count; i++) {
         if (values[i] && strcasecmp(names[i], "Relay_Log_File") == 0)
             snprintf(status->file, sizeof(status->file), "%s", values[i]);
         else if (values[i] && strcasecmp(names[i], "Relay_Log_Pos") == 0)
@@ -325,9 +326,9 @@ static int drop_logs(
     if (dialect->family == AGENT_FLAVOUR_MARIADB)
         return by_gtid_again(paths, session, err);
     const struct replication_terms *terms = dialect->replication;
-    _cleanup_(freep) char *stop = xasprintf("STOP %s", terms->replica);
-    _cleanup_(freep) char *reset = xasprintf("RESET %s", terms->replica);
-    _cleanup_(freep) char *change = xasprintf("%s %s_AUTO_POSITION = 1", terms->change, terms->source);
+    _cleanup_(freep) char *stop = xasprintf("STOP %s%s", terms->replica, terms->own);
+    _cleanup_(freep) char *reset = xasprintf("RESET %s%s", terms->replica, terms->own);
+    _cleanup_(freep) char *change = xasprintf("%s %s_AUTO_POSITION = 1%s", terms->change, terms->source, terms->own);
     if (session_exec(session, stop, err) < 0 || session_exec(session, reset, err) < 0)
         return -1;
     return session_exec(session, change, err);

@@ -5,8 +5,10 @@
 
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
+#include "agent/mysql/sql_text.h"
 #include "agent/role_decide.h"
 #include "common/json_fields.h"
+#include "common/strbuf.h"
 
 /* A heartbeat takes a millisecond or a few; one that takes as long as the next is due waits for something. */
 #define BEAT_BLOCKED_MS HEARTBEAT_INTERVAL_MS
@@ -329,6 +331,27 @@ static void fill_replication(const struct instance_state *state, int64_t now_ms,
     fill_errant(state, ret);
 }
 
+/* Also on a primary: it is written to by whomever that channel follows. */
+static void fill_foreign_channel(const struct instance_state *state, struct agent_status *ret)
+{
+    const char *channel = state->replication.foreign_channel;
+    _cleanup_(strbuf_release) struct strbuf quoted = {0};
+
+    if (!*channel)
+        return;
+    strbuf_init(&quoted, 4 * CHANNEL_NAME_SIZE);
+    sql_add_string(&quoted, channel);
+    if (state->observed.version.flavour == AGENT_FLAVOUR_MARIADB)
+        agent_status_add_problem(ret, AGENT_PROBLEM_FOREIGN_CHANNEL,
+            "a replication channel %s was made by hand, and is left alone; STOP SLAVE %s; RESET SLAVE %s ALL removes it",
+            quoted.buf, quoted.buf, quoted.buf);
+    else
+        agent_status_add_problem(ret, AGENT_PROBLEM_FOREIGN_CHANNEL,
+            "a replication channel %s was made by hand, and is left alone; STOP REPLICA FOR CHANNEL %s; RESET REPLICA "
+            "ALL FOR CHANNEL %s removes it",
+            quoted.buf, quoted.buf, quoted.buf);
+}
+
 static void fill_lock(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
 {
     const char *holder = state->replication.lock_holder;
@@ -384,6 +407,18 @@ static void fill_primary(const struct instance_state *state, int64_t now_ms, str
             *facts->long_transaction ? facts->long_transaction : "statements that are being executed");
 }
 
+/* What somebody has done by hand, and means. */
+static void fill_left_alone(const struct instance_state *state, struct agent_status *ret)
+{
+    if (role_is_left_stopped(state))
+        agent_status_add_problem(ret, AGENT_PROBLEM_REPLICATION_PAUSED,
+            "somebody has stopped its replication, and it is left so while spec.paused is true");
+    if (role_is_left_offline(state))
+        agent_status_add_problem(ret, AGENT_PROBLEM_OFFLINE_MODE,
+            "somebody has set offline_mode: clients without CONNECTION_ADMIN are thrown out and refused, and it is "
+            "left so while spec.paused is true; SET GLOBAL offline_mode = OFF, or the end of the pause, lets them in");
+}
+
 void role_fill_status(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)
 {
     const struct role_state *role = &state->role;
@@ -424,13 +459,7 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
     if (role->marked_stopped && ret->phase == AGENT_PHASE_DOWN)
         agent_status_add_problem(ret, AGENT_PROBLEM_SERVER_STOPPED,
             "its server is kept stopped, as the cluster's annotation says; taking that away starts it");
-    if (role_is_left_stopped(state))
-        agent_status_add_problem(ret, AGENT_PROBLEM_REPLICATION_PAUSED,
-            "somebody has stopped its replication, and it is left so while spec.paused is true");
-    if (role_is_left_offline(state))
-        agent_status_add_problem(ret, AGENT_PROBLEM_OFFLINE_MODE,
-            "somebody has set offline_mode: clients without CONNECTION_ADMIN are thrown out and refused, and it is "
-            "left so while spec.paused is true; SET GLOBAL offline_mode = OFF, or the end of the pause, lets them in");
+    fill_left_alone(state, ret);
     ret->isolated = role->isolated;
     if (role->isolated)
         agent_status_add_problem(ret, AGENT_PROBLEM_ISOLATED,
@@ -443,4 +472,5 @@ void role_fill_status(const struct instance_state *state, int64_t now_ms, struct
             state->older_tables);
     if (role->error.kind != ERROR_NONE)
         agent_status_add_problem(ret, AGENT_PROBLEM_ROLE_FAILED, "%s", role->error.message);
+    fill_foreign_channel(state, ret);
 }

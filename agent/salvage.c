@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "agent/mysql/replication_facts.h"
 #include "agent/relay_apply.h"
 #include "agent/tail_donor.h"
 #include "common/agent_identity.h"
@@ -22,7 +23,6 @@
 #define IDLE_TIMEOUT_MS 5000
 /* It is in the relay log, in the binary log and in the tables. */
 #define ROOM_FACTOR 4
-#define CHANNEL "salvage"
 #define URL_MAX (AFTER_IN_URL_MAX + 2 * KM_KIB)
 
 static char *spool_path(const struct agent_paths *paths)
@@ -175,7 +175,7 @@ void salvage_fetch_free(struct salvage_fetch *fetch)
 
 void salvage_forget(const struct agent_paths *paths, const struct dialect *dialect, struct session *session)
 {
-    const struct relay_apply apply = {.data_dir = paths->data_dir, .dialect = dialect, .channel = CHANNEL};
+    const struct relay_apply apply = {.data_dir = paths->data_dir, .dialect = dialect, .channel = SALVAGE_CHANNEL};
 
     relay_apply_forget(&apply, session);
 }
@@ -186,7 +186,7 @@ int salvage_apply(const struct salvage_apply *what, struct session *session, str
     const struct relay_apply apply = {
         .data_dir = what->paths->data_dir,
         .dialect = what->dialect,
-        .channel = CHANNEL,
+        .channel = SALVAGE_CHANNEL,
         .log = spool,
         .gtids = what->gtids,
         .limit_ms = SALVAGE_APPLY_MS,

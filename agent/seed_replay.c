@@ -22,7 +22,6 @@
 #include "common/subprocess.h"
 
 #define OURSELVES "/proc/self/exe"
-#define CHANNEL "replay"
 #define LINE_BYTES 300
 #define CONNECT_TIMEOUT_S 10
 /* STOP waits for the end of what the applier is in the middle of. */
@@ -158,7 +157,7 @@ static int apply(struct seed_replay *replay, const struct replay_word *batch, st
     const struct relay_apply what = {
         .data_dir = dir,
         .dialect = replay->dialect,
-        .channel = CHANNEL,
+        .channel = REPLAY_CHANNEL,
         .log = log,
         .gtids = str_or_empty(batch->gtid),
         .cancelled = is_cancelled,

@@ -15,6 +15,7 @@ const char *const agent_problem_names[AGENT_PROBLEM_KIND_COUNT] = {
     [AGENT_PROBLEM_DRAIN_BLOCKED] = "DrainBlocked",
     [AGENT_PROBLEM_DUPLICATE_SERVER_ID] = "DuplicateServerId",
     [AGENT_PROBLEM_ERRANT_TRANSACTIONS] = "ErrantTransactions",
+    [AGENT_PROBLEM_FOREIGN_CHANNEL] = "ForeignChannel",
     [AGENT_PROBLEM_GTID_SET_LONG] = "GtidSetLong",
     [AGENT_PROBLEM_GTID_SET_TOO_LONG] = "GtidSetTooLong",
     [AGENT_PROBLEM_GTIDS_LOST] = "GtidsLost",

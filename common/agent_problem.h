@@ -20,6 +20,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_DRAIN_BLOCKED,
     AGENT_PROBLEM_DUPLICATE_SERVER_ID,
     AGENT_PROBLEM_ERRANT_TRANSACTIONS, /* executed here and not at the source */
+    AGENT_PROBLEM_FOREIGN_CHANNEL,     /* a replication channel beside ours, made by hand: it is left alone */
     AGENT_PROBLEM_GTID_SET_LONG,
     AGENT_PROBLEM_GTID_SET_TOO_LONG,
     AGENT_PROBLEM_GTIDS_LOST,          /* somebody has emptied a replica's GTID set (agent/gtid_loss.h) */

@@ -38,6 +38,8 @@
     "FROM performance_schema.replication_connection_configuration c "                                                  \
     "JOIN performance_schema.replication_connection_status s USING (CHANNEL_NAME) WHERE CHANNEL_NAME = ''"
 
+#define DEFAULT_CHANNEL " FOR CHANNEL ''"
+
 /* The terms of MariaDB, and of MySQL before it renamed them. */
 #define SLAVE_TERMS                                                                                           \
     .replica = "SLAVE", .source = "MASTER", .change = "CHANGE MASTER TO", .receiver = "IO_THREAD",            \
@@ -47,16 +49,19 @@
 
 static const struct replication_terms mariadb_terms = {
     SLAVE_TERMS,
+    .own = "",
 };
 
 /* Never replicated: server_features.h. The plugins are there so that their variables can be asked for. */
 static const struct replication_terms mysql_oldest_terms = {
     SLAVE_TERMS,
+    .own = "",
     .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
 };
 
 static const struct replication_terms mysql_old_terms = {
     SLAVE_TERMS,
+    .own = DEFAULT_CHANNEL,
     .semi_plugins = {"semisync_master.so", "semisync_slave.so"},
     .semi_count = "rpl_semi_sync_master_wait_for_slave_count",
 };
@@ -66,6 +71,7 @@ static const struct replication_terms mysql_terms = {
     .source = "SOURCE",
     .change = "CHANGE REPLICATION SOURCE TO",
     .receiver = "IO_THREAD",
+    .own = DEFAULT_CHANNEL,
     .skip_start = "skip_replica_start",
     .log_updates = "log_replica_updates",
     .net_timeout = "replica_net_timeout",

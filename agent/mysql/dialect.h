@@ -33,10 +33,13 @@ int server_version_series(const struct server_version *version);
  * rpl_semi_sync_source_*, skip_replica_start, log_replica_updates, replica_net_timeout), 8.0.23 (CHANGE REPLICATION
  * SOURCE TO); MariaDB keeps the older names. */
 struct replication_terms {
-    const char *replica;    /* STOP <replica>, SHOW <replica> STATUS */
-    const char *source;     /* prefix of CHANGE's options: MASTER_HOST, SOURCE_HOST */
-    const char *change;     /* CHANGE MASTER TO */
-    const char *receiver;   /* START SLAVE <receiver> */
+    const char *replica;  /* STOP <replica>, SHOW <replica> STATUS */
+    const char *source;   /* prefix of CHANGE's options: MASTER_HOST, SOURCE_HOST */
+    const char *change;   /* CHANGE MASTER TO */
+    const char *receiver; /* START SLAVE <receiver> */
+    /* Behind statements that are meant for the default channel alone: MySQL means all channels without it, MariaDB means
+     * the default one. "": it is not needed, or not known (5.6). */
+    const char *own;
     const char *skip_start; /* my.cnf keys */
     const char *log_updates;
     const char *net_timeout;

@@ -92,8 +92,9 @@ static void take_pair(void *arg, unsigned count, const char *const *names, const
 static void take_columns(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
     struct taking *taking = arg;
+    bool is_own = replication_row_is_own(count, names, values);
 
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; is_own && i < count; i++)
         server_status_take(taking->status, taking->source, names[i], values[i]);
 }
 

@@ -187,10 +187,46 @@ void replication_facts_take(struct replication_facts *facts, const char *name, c
     }
 }
 
+static const char *channel_of(unsigned count, const char *const *names, const char *const *values)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcasecmp(names[i], "Connection_name") == 0 || strcasecmp(names[i], "Channel_Name") == 0)
+            return str_or_empty(values[i]);
+    }
+    return "";
+}
+
+bool replication_row_is_own(unsigned count, const char *const *names, const char *const *values)
+{
+    return !*channel_of(count, names, values);
+}
+
+static void note_channel(struct replication_facts *facts, const char *name)
+{
+    static const char *const made_here[] = {PUT_BACK_CHANNEL, REPLAY_CHANNEL, SALVAGE_CHANNEL};
+
+    for (size_t i = 0; i < ARRAY_LEN(made_here); i++) {
+        if (str_eq(name, made_here[i]))
+            return;
+    }
+    if (!*facts->foreign_channel)
+        row_value_copy(facts->foreign_channel, sizeof(facts->foreign_channel), name);
+}
+
+void replication_facts_take_row(
+    struct replication_facts *facts, unsigned count, const char *const *names, const char *const *values)
+{
+    if (!replication_row_is_own(count, names, values)) {
+        note_channel(facts, channel_of(count, names, values));
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        replication_facts_take(facts, names[i], values[i]);
+}
+
 static void take_status_row(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
-    for (unsigned i = 0; i < count; i++)
-        replication_facts_take(arg, names[i], values[i]);
+    replication_facts_take_row(arg, count, names, values);
 }
 
 bool replication_beat_is_right(const struct replication_facts *facts)
@@ -215,7 +251,7 @@ static int observe_worker(struct session *session, struct replication_facts *fac
 
     if (session_query(session,
             "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE "
-            "LAST_ERROR_NUMBER <> 0 ORDER BY LAST_ERROR_NUMBER = 3030, WORKER_ID LIMIT 1",
+            "LAST_ERROR_NUMBER <> 0 AND CHANNEL_NAME = '' ORDER BY LAST_ERROR_NUMBER = 3030, WORKER_ID LIMIT 1",
             take_worker, facts, &failure) == 0 ||
         failure.kind == ERROR_DATABASE)
         return 0;
@@ -711,7 +747,9 @@ static void take_whole(void *arg, unsigned count, const char *const *names, cons
 
 static void take_whole_received(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
-    for (unsigned i = 0; i < count; i++) {
+    bool is_own = replication_row_is_own(count, names, values);
+
+    for (unsigned i = 0; is_own && i < count; i++) {
         if (values[i] && (strcasecmp(names[i], "Gtid_IO_Pos") == 0 || strcasecmp(names[i], "Retrieved_Gtid_Set") == 0))
             strbuf_adds(arg, values[i]);
     }

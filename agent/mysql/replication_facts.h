@@ -21,6 +21,13 @@
 /* "Long" is a transaction that is open for longer than this. */
 #define LONG_TRANSACTION_S 1
 #define LOOK_UNREAD_SIZE 224
+/* Channels that an agent makes for a moment (relay_apply.h). The one that it follows its source by is the default one,
+ * "". All others are somebody else's: they are told of and left alone. */
+#define PUT_BACK_CHANNEL "putback"
+#define REPLAY_CHANNEL "replay"
+#define SALVAGE_CHANNEL "salvage"
+/* 64 characters of UTF-8. */
+#define CHANNEL_NAME_SIZE 200
 
 struct replication_facts {
     bool seen;                       /* the server was asked */
@@ -59,6 +66,7 @@ struct replication_facts {
     /* For people: the applier's error, else the receiver's, with the transaction that it is about, as far as the server
      * tells; "" neither. */
     char error_text[AGENT_PROBLEM_MESSAGE_SIZE];
+    char foreign_channel[CHANNEL_NAME_SIZE]; /* one that somebody else has made; "": there is none */
 
     bool semi_sync_source;   /* as set: commits are to wait for acknowledgements */
     bool semi_sync_replica;  /* as set: acknowledgements are to be given */
@@ -134,6 +142,12 @@ bool replication_unread_is_ours(const char *unread);
 
 /* Pure: one column of the status of a replica, either spelling; positions are left out where the facts have no pool. */
 void replication_facts_take(struct replication_facts *facts, const char *name, const char *value);
+
+/* Pure: whether one row of the status of a replica is of the default channel: MySQL and MariaDB list all channels. */
+bool replication_row_is_own(unsigned count, const char *const *names, const char *const *values);
+/* Pure: all columns of such a row; of another channel its name alone (foreign_channel). */
+void replication_facts_take_row(
+    struct replication_facts *facts, unsigned count, const char *const *names, const char *const *values);
 
 /* Pure. The first keyword of a statement; of one that has none that we know, or of NULL, the connection's command.
  * Never a word of the statement itself: it may be a user's data, and what comes of this is read by whoever reads the

@@ -33,14 +33,22 @@ static int exec(struct session *session, struct error *err, const char *fmt, ...
 
 static void take_row(void *arg, unsigned count, const char *const *names, const char *const *values)
 {
-    for (unsigned i = 0; i < count; i++)
-        replication_facts_take(arg, names[i], values[i]);
+    replication_facts_take_row(arg, count, names, values);
 }
 
 static int look(struct session *session, const struct dialect *dialect, struct replication_facts *ret, struct error *err)
 {
     *ret = (struct replication_facts){0};
     return session_query(session, dialect->replica_status, take_row, ret, err);
+}
+
+/* "STOP", "IO_THREAD": of the default channel. */
+static int on_own(
+    struct session *session, const struct dialect *dialect, const char *verb, const char *rest, struct error *err)
+{
+    const struct replication_terms *terms = dialect->replication;
+
+    return exec(session, err, "%s %s %s%s", verb, terms->replica, rest, terms->own);
 }
 
 /* ---- open ---- */
@@ -121,6 +129,7 @@ static int await_executed(struct session *session, const struct dialect *dialect
 struct receiver_look {
     unsigned long long wanted; /* 0: whichever receives */
     unsigned long long found;  /* 0: none */
+    bool several;
 };
 
 /* SHOW, not a SELECT from information_schema: MariaDB 10.11.19 was seen to crash in that one's temporary table. */
@@ -132,8 +141,10 @@ static void take_receiver(void *arg, unsigned count, const char *const *names, c
     if (count < 5 || !values[0])
         return;
     unsigned long long id = strtoull(values[0], NULL, 10);
-    if (look->wanted ? id == look->wanted : str_eq(str_or_empty(values[4]), "Slave_IO"))
-        look->found = id;
+    if (look->wanted ? id != look->wanted : !str_eq(str_or_empty(values[4]), "Slave_IO"))
+        return;
+    look->several = look->found != 0;
+    look->found = id;
 }
 
 /* Until that thread is gone, or RECEIVER_LOOKS looks. */
@@ -153,7 +164,8 @@ static int await_end(struct session *session, unsigned long long id, struct erro
 /* A semi-sync receiver of MariaDB ends by connecting to its source once more, to kill its own connection there: with a
  * source that hangs it waits for that until a second signal comes, which STOP alone sends after two seconds. KILL is
  * the first one, STOP the second: of use only when the thread has got as far as that, so it is given some
- * milliseconds. */
+ * milliseconds. With several receivers, of channels that were made by hand, nothing says which one is ours, and none is
+ * killed. */
 static int stop_receiver(struct session *session, const struct dialect *dialect, struct error *err)
 {
     struct receiver_look look = {0};
@@ -162,7 +174,7 @@ static int stop_receiver(struct session *session, const struct dialect *dialect,
     if (dialect->family == AGENT_FLAVOUR_MARIADB) {
         if (session_query(session, "SHOW PROCESSLIST", take_receiver, &look, err) < 0)
             return -1;
-        unsigned long long id = look.found;
+        unsigned long long id = look.several ? 0 : look.found;
         if (id && exec(session, &failure, "KILL %llu", id) < 0 && failure.code != ER_NO_SUCH_THREAD) {
             if (err)
                 *err = failure;
@@ -171,22 +183,20 @@ static int stop_receiver(struct session *session, const struct dialect *dialect,
         if (id && await_end(session, id, err) < 0)
             return -1;
     }
-    return exec(session, err, "STOP %s IO_THREAD", dialect->replication->replica);
+    return on_own(session, dialect, "STOP", "IO_THREAD", err);
 }
 
 /* The receiver ends first, so that "everything received" stands still. */
 static int drain_relay_log(struct session *session, const struct dialect *dialect,
     const struct replication_facts *facts, bool *ret_done, struct error *err)
 {
-    const struct replication_terms *terms = dialect->replication;
-
     if (facts->receiver != AGENT_THREAD_OFF && stop_receiver(session, dialect, err) < 0)
         return -1;
     if (facts->applier == AGENT_THREAD_OFF) {
         if (facts->applier_errno)
             return error_set_code(err, ERROR_DATABASE, (int)facts->applier_errno,
                 "what was received cannot be applied: %s", facts->applier_error);
-        if (exec(session, err, "START %s SQL_THREAD", terms->replica) < 0)
+        if (on_own(session, dialect, "START", "SQL_THREAD", err) < 0)
             return -1;
     }
     _cleanup_(gtid_set_freep) struct gtid_set *received = replication_received(session, dialect, err);
@@ -220,13 +230,11 @@ static int end_torn_applier(struct session *session, const struct dialect *diale
 
 static int forget_source(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    const char *replica = dialect->replication->replica;
-
     if (end_torn_applier(session, dialect, err) < 0)
         return -1;
-    if (exec(session, err, "STOP %s", replica) < 0)
+    if (on_own(session, dialect, "STOP", "", err) < 0)
         return -1;
-    return exec(session, err, "RESET %s ALL", replica);
+    return on_own(session, dialect, "RESET", "ALL", err);
 }
 
 static int await_wish(struct session *session, const struct dialect *dialect, const char *wait_for, bool may_come,
@@ -242,13 +250,12 @@ static int await_wish(struct session *session, const struct dialect *dialect, co
 static int repair(struct session *session, const struct dialect *dialect, const struct role_source *source,
     const struct replication_facts *facts, struct error *err)
 {
-    const char *replica = dialect->replication->replica;
     bool receiver_off = facts->receiver == AGENT_THREAD_OFF && (!facts->receiver_errno || source->restart);
     bool applier_off = facts->applier == AGENT_THREAD_OFF && (!facts->applier_errno || source->restart);
 
-    if (receiver_off && exec(session, err, "START %s IO_THREAD", replica) < 0)
+    if (receiver_off && on_own(session, dialect, "START", "IO_THREAD", err) < 0)
         return -1;
-    return applier_off ? exec(session, err, "START %s SQL_THREAD", replica) : 0;
+    return applier_off ? on_own(session, dialect, "START", "SQL_THREAD", err) : 0;
 }
 
 /* What is missing still comes from the source that was followed last. A server that restarted meanwhile receives
@@ -361,6 +368,7 @@ void role_follow_sql(const struct dialect *dialect, const struct role_source *so
         strbuf_addf(out, ", %s_RETRY_COUNT = 86400", prefix);
     if (dialect->family != AGENT_FLAVOUR_MARIADB && !source->applier_stays)
         strbuf_addf(out, ", %s_AUTO_POSITION = 1", prefix);
+    strbuf_adds(out, dialect->replication->own);
 }
 
 /* MariaDB asks for what comes after gtid_slave_pos, which knows nothing of what the server itself wrote while it was a
@@ -397,7 +405,7 @@ static int change_source(struct session *session, const struct dialect *dialect,
     strbuf_init(&sql, SQL_MAX);
     if (configured && stop_receiver(session, dialect, err) < 0)
         return -1;
-    if (exec(session, err, "STOP %s", dialect->replication->replica) < 0)
+    if (on_own(session, dialect, "STOP", "", err) < 0)
         return -1;
     if (dialect->family == AGENT_FLAVOUR_MARIADB && take_over_position(session, dialect, err) < 0)
         return -1;
@@ -407,7 +415,7 @@ static int change_source(struct session *session, const struct dialect *dialect,
 
 static int start(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    return exec(session, err, "START %s", dialect->replication->replica);
+    return on_own(session, dialect, "START", "", err);
 }
 
 /* The setting counts from the next connection to the source on. */
@@ -425,9 +433,9 @@ static int acknowledge(struct session *session, const struct dialect *dialect, b
         return -1;
     if (!running)
         return 0;
-    if (exec(session, err, "STOP %s IO_THREAD", terms->replica) < 0)
+    if (on_own(session, dialect, "STOP", "IO_THREAD", err) < 0)
         return -1;
-    return exec(session, err, "START %s IO_THREAD", terms->replica);
+    return on_own(session, dialect, "START", "IO_THREAD", err);
 }
 
 /* All that was received is executed. */
@@ -464,7 +472,7 @@ static int change_receiver(
     role_follow_sql(dialect, &named, &sql);
     if (stop_receiver(session, dialect, err) < 0 || session_exec_secret(session, sql.buf, err) < 0)
         return -1;
-    return source->prepare ? 0 : exec(session, err, "START %s IO_THREAD", dialect->replication->replica);
+    return source->prepare ? 0 : on_own(session, dialect, "START", "IO_THREAD", err);
 }
 
 /* Another source is named, which drops what was received: it is applied before that, if it can be, and within the
@@ -541,12 +549,11 @@ int role_stop(struct session *session, const struct dialect *dialect, struct err
         return -1;
     if (facts.receiver == AGENT_THREAD_OFF && facts.applier == AGENT_THREAD_OFF)
         return 0;
-    return exec(session, err, "STOP %s", dialect->replication->replica);
+    return on_own(session, dialect, "STOP", "", err);
 }
 
 int role_hold(struct session *session, const struct dialect *dialect, struct error *err)
 {
-    const char *replica = dialect->replication->replica;
     struct replication_facts facts;
 
     if (look(session, dialect, &facts, err) < 0)
@@ -555,7 +562,7 @@ int role_hold(struct session *session, const struct dialect *dialect, struct err
     bool keeps_logs = receives || dialect->family != AGENT_FLAVOUR_MARIADB;
     bool stopped = facts.configured && facts.applier == AGENT_THREAD_OFF && !facts.applier_errno;
     /* Before the receiver ends: after that MariaDB would drop what was received. */
-    if (stopped && keeps_logs && exec(session, err, "START %s SQL_THREAD", replica) < 0)
+    if (stopped && keeps_logs && on_own(session, dialect, "START", "SQL_THREAD", err) < 0)
         return -1;
     return receives ? stop_receiver(session, dialect, err) : 0;
 }

@@ -44,6 +44,27 @@ static int64_t lag_of(const struct instance_state *state, int64_t now_ms)
     return role_lag(state, now_ms, &lag_ms) ? lag_ms : -1;
 }
 
+/* With the statements that remove it, as the family spells them. */
+static void test_a_channel_made_by_hand_is_told(void **unused)
+{
+    static struct agent_status status;
+    struct instance_state state = replica();
+
+    UNUSED(unused);
+    snprintf(state.replication.foreign_channel, sizeof(state.replication.foreign_channel), "it's");
+    state.observed.version.flavour = AGENT_FLAVOUR_MARIADB;
+    role_fill_status(&state, NOW, &status);
+    assert_int_equal(status.problem_count, 1);
+    assert_string_equal(status.problems[0].reason, "ForeignChannel");
+    assert_string_equal(status.problems[0].message,
+        "a replication channel 'it\\'s' was made by hand, and is left alone; STOP SLAVE 'it\\'s'; RESET SLAVE 'it\\'s' "
+        "ALL removes it");
+    memset(&status, 0, sizeof(status));
+    state.observed.version.flavour = AGENT_FLAVOUR_PERCONA;
+    role_fill_status(&state, NOW, &status);
+    assert_non_null(strstr(status.problems[0].message, "RESET REPLICA ALL FOR CHANNEL 'it\\'s' removes it"));
+}
+
 static void test_older_system_tables_are_told(void **unused)
 {
     static struct agent_status status;
@@ -406,6 +427,7 @@ static void test_an_emptied_gtid_set_is_told(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_channel_made_by_hand_is_told),
         cmocka_unit_test(test_older_system_tables_are_told),
         cmocka_unit_test(test_a_new_epoch_hides_no_lag),
         cmocka_unit_test(test_a_new_epoch_is_no_lag),

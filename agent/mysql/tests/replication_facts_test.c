@@ -127,6 +127,34 @@ static void test_an_error_is_whole(void **unused)
     assert_int_equal(strlen(facts.applier_error), sizeof(facts.applier_error) - 1);
 }
 
+/* Both families list all channels in one answer, MariaDB by the name of a connection, before or behind ours. */
+static void test_a_channel_of_somebody_else_is_no_status_of_ours(void **unused)
+{
+    static const char *const mariadb[] = {"Connection_name", "Master_Host", "Slave_IO_Running", "Gtid_IO_Pos"};
+    static const char *const mysql[] = {"Source_Host", "Replica_IO_Running", "Channel_Name"};
+    static const char *const ours[] = {"", "shop-mysql-0", "Yes", "0-1-50"};
+    static const char *const theirs[] = {"chan2", "10.1.1.1", "No", "0-1-50"};
+    static const char *const ours_mysql[] = {"shop-mysql-0", "Yes", ""};
+    static const char *const theirs_mysql[] = {"10.1.1.1", "No", "chan2"};
+    static const char *const salvage[] = {SALVAGE_CHANNEL, "nobody.invalid", "No", ""};
+    struct replication_facts facts = {0};
+
+    UNUSED(unused);
+    replication_facts_take_row(&facts, 4, mariadb, salvage);
+    assert_string_equal(facts.foreign_channel, "");
+    replication_facts_take_row(&facts, 4, mariadb, ours);
+    replication_facts_take_row(&facts, 4, mariadb, theirs);
+    assert_string_equal(facts.source_host, "shop-mysql-0");
+    assert_int_equal(facts.receiver, AGENT_THREAD_RUNNING);
+    assert_string_equal(facts.foreign_channel, "chan2");
+    facts = (struct replication_facts){0};
+    replication_facts_take_row(&facts, 3, mysql, theirs_mysql);
+    assert_false(facts.configured);
+    replication_facts_take_row(&facts, 3, mysql, ours_mysql);
+    assert_string_equal(facts.source_host, "shop-mysql-0");
+    assert_string_equal(facts.foreign_channel, "chan2");
+}
+
 /* A refused statement is no reason to know nothing; a connection that is lost is. */
 static void test_what_a_look_goes_without(void **unused)
 {
@@ -188,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_a_heartbeat_that_waits_for_a_lock),
         cmocka_unit_test(test_semi_sync_as_servers_tell_it),
         cmocka_unit_test(test_an_error_is_whole),
+        cmocka_unit_test(test_a_channel_of_somebody_else_is_no_status_of_ours),
         cmocka_unit_test(test_what_a_look_goes_without),
         cmocka_unit_test(test_a_heartbeat_that_cannot_be_read),
         cmocka_unit_test(test_whose_tables_are_not_read),
