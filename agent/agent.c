@@ -109,6 +109,7 @@ static void publish(struct agent *agent, int64_t now_ms)
     struct agent_status status = {0};
 
     agent->state.instance = agent->options->pod_name;
+    agent->state.user = agent->user;
     snprintf(status.instance, sizeof(status.instance), "%s", agent->options->pod_name);
     memcpy(status.pod_uid, agent->options->pod_uid, sizeof(status.pod_uid));
     memcpy(status.boot_id, agent->status.boot_id, sizeof(status.boot_id));
@@ -231,9 +232,11 @@ static void watch_accounts(struct agent *agent)
 {
     struct instance_state *state = &agent->state;
 
-    if (!agent_note_digest(state))
+    bool others = agent_note_digest(state), own = agent_note_own_account(state);
+    if (others)
+        log_warn("accounts were changed by another hand: they are applied again");
+    if (!others && !own)
         return;
-    log_warn("accounts were changed by another hand: they are applied again");
     state->accounts_wanted++;
     state->accounts_retry_ms = 0;
 }
@@ -459,6 +462,7 @@ static void on_tended(void *arg, const struct error *error, const struct action_
         state->accounts_applied = agent->accounts_generation;
         state->accounts_scope = agent->accounts_scope;
         state->accounts_digest = tended->digest;
+        state->own_account_due = state->own_account_due && agent->accounts_scope < ACCOUNTS_LOGGED;
         if (agent->accounts_scope > ACCOUNTS_NONE)
             note_accounts(agent, tended);
     }
@@ -522,6 +526,7 @@ static void act(struct agent *agent, const struct agent_decision *decision, int6
         struct accounts_want *want = accounts_want_copy(&agent->want);
         agent->accounts_scope = want->scope = agent_accounts_scope(state);
         want->lock_left = state->role.lock_left;
+        want->own_account = state->own_account_due;
         begin_action(agent, want->scope == ACCOUNTS_LOGGED);
         agent->accounts_generation = state->accounts_wanted;
         action_lane_tend(

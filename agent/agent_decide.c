@@ -169,6 +169,18 @@ bool agent_note_digest(struct instance_state *state)
     return is_changed;
 }
 
+bool agent_note_own_account(struct instance_state *state)
+{
+    enum own_account seen = state->observed.has_status ? state->observed.own_account : OWN_ACCOUNT_UNKNOWN;
+
+    if (seen != OWN_ACCOUNT_UNKNOWN)
+        state->own_account = seen;
+    if (seen != OWN_ACCOUNT_MENDED || !agent_is_primary(state))
+        return false;
+    state->own_account_due = true;
+    return true;
+}
+
 /* A member that is no primary has its system tables upgraded. */
 static bool wants_accounts(const struct instance_state *state, int64_t now_ms)
 {

@@ -66,6 +66,9 @@ enum accounts_scope agent_accounts_scope(const struct instance_state *state);
  * them (the server may have been read-only already). As primary again it begins with what it finds, if the record
  * beside it says that its own wish was carried out. */
 bool agent_note_digest(struct instance_state *state);
+/* What a look has seen of the account that the agent enters by: true if it was made anew on this server, a primary, and
+ * is to be logged for the others. */
+bool agent_note_own_account(struct instance_state *state);
 /* Or nearly: people should hear of it. */
 bool agent_volume_is_full(const struct instance_state *state);
 /* last_scrape_ms: when /metrics was asked last, 0: never. */

@@ -189,6 +189,7 @@ struct healing_state {
 
 struct instance_state {
     const char *instance; /* the pod's name; NULL in tests */
+    const char *user;     /* by which the agent enters the server; NULL in tests */
 
     /* The server process and its socket, looked at from outside. */
     bool server_there;        /* a process holds the server's lock */
@@ -252,10 +253,12 @@ struct instance_state {
     bool named_known;
     char named_user[65], named_database[65]; /* "" none */
     bool named_requires_tls;
-    bool user_is_there;       /* the account of spec.username, as seen last on this primary since it was applied */
-    uint64_t accounts_digest; /* of what was applied, as the server holds it (accounts.h); 0: not known */
-    bool accounts_incomplete; /* a file that is needed is missing */
-    bool accounts_once;       /* they were applied to this data folder at some time */
+    bool user_is_there;           /* the account of spec.username, as seen last on this primary since it was applied */
+    uint64_t accounts_digest;     /* of what was applied, as the server holds it (accounts.h); 0: not known */
+    enum own_account own_account; /* as seen last */
+    bool own_account_due;         /* the other members may lack it, too: it is to be logged */
+    bool accounts_incomplete;     /* a file that is needed is missing */
+    bool accounts_once;           /* they were applied to this data folder at some time */
     enum accounts_scope accounts_scope;       /* of what was applied */
     struct error files_error;                 /* the mounted files cannot be used */
     struct error accounts_error;              /* why the latest attempt failed */

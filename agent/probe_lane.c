@@ -63,6 +63,7 @@ static void look_at_accounts(struct session *session, const struct dialect *dial
     observed->accounts_digest = accounts_digest(session, dialect);
     if (accounts_left_look(session, dialect, &observed->left, NULL) < 0)
         observed->left = (struct accounts_left){.is_known = false};
+    observed->own_account = own_account_tend(session, dialect);
 }
 
 static int look_at_locks(struct probe_lane *lane, struct error *err)

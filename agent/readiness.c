@@ -132,6 +132,25 @@ static void add_look_failed(const struct instance_state *state, int64_t now_ms, 
                                                : "mend what it names");
 }
 
+/* The words of MySQL say nothing of an account that is not there: it pretends that there is one, with a plugin of its
+ * own choice. */
+static void add_locked_out(const struct instance_state *state, struct agent_status *status)
+{
+    const char *user = state->user ? state->user : "mysql";
+
+    if (state->probe_error.kind == ERROR_UNAUTHORIZED)
+        agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT,
+            "the server refuses the agent: its account %s@localhost is not there, or somebody has changed it; what is "
+            "told of the server is old; deleting the pod makes the account anew; the server's words: %.190s",
+            user, state->probe_error.message);
+    else if (status->phase == AGENT_PHASE_RUNNING && state->own_account == OWN_ACCOUNT_LOST)
+        agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT,
+            "the agent's account %s@localhost is not there, or somebody has changed it, and it cannot be made anew on a "
+            "server that is read-only; the primary makes it anew where that has lost it, too; else deleting the pod does, "
+            "and until then only the connections that are open go on",
+            user);
+}
+
 static void add_problems(const struct instance_state *state, int64_t now_ms, struct agent_status *status)
 {
     const struct volume_room *room = &state->room;
@@ -157,8 +176,7 @@ static void add_problems(const struct instance_state *state, int64_t now_ms, str
             (unsigned long long)volume_room_rounded_mib(room->free_bytes, room->bytes),
             (unsigned long long)(room->bytes / KM_MIB), floor);
     add_connections_full(state, status);
-    if (state->probe_error.kind == ERROR_UNAUTHORIZED)
-        agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT, "%s", state->probe_error.message);
+    add_locked_out(state, status);
     add_look_failed(state, now_ms, status);
 }
 

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 
+#include "agent/mysql/own_account.h"
 #include "agent/mysql/sql_text.h"
 #include "common/buffer_pool.h"
 #include "common/tls.h"
@@ -257,9 +258,11 @@ bool run_mycnf_number(const char *text, const char *name, uint64_t *ret)
 }
 
 /* GRANT … IDENTIFIED WITH makes an account, but refuses one that is there (error 1700). */
-static void add_old_account(const char *user, const char *account, struct strbuf *out)
+static void add_old_account(const char *user, struct strbuf *out)
 {
-    strbuf_addf(out, "SET sql_mode = '';\nGRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account);
+    strbuf_adds(out, "SET sql_mode = '';\nGRANT ALL PRIVILEGES ON *.* TO ");
+    sql_add_account(out, user, "localhost");
+    strbuf_adds(out, " WITH GRANT OPTION;\n");
     strbuf_adds(out,
         "UPDATE mysql.user SET plugin = 'auth_socket', authentication_string = '', Password = '', password_expired = 'N' "
         "WHERE Host = 'localhost' AND User = ");
@@ -269,16 +272,13 @@ static void add_old_account(const char *user, const char *account, struct strbuf
 
 void run_mycnf_init_sql(const struct dialect *dialect, const char *user, struct strbuf *out)
 {
-    _cleanup_(strbuf_release) struct strbuf account;
-
-    strbuf_init(&account, KM_KIB);
-    sql_add_account(&account, user, "localhost");
     strbuf_adds(out, "SET sql_log_bin = 0;\n");
     if (!dialect->account_statements) {
-        add_old_account(user, account.buf, out);
+        add_old_account(user, out);
         return;
     }
-    strbuf_addf(out, "CREATE USER IF NOT EXISTS %s %s;\n", account.buf, dialect->auth_socket);
-    strbuf_addf(out, "ALTER USER %s %s ACCOUNT UNLOCK;\n", account.buf, dialect->auth_socket);
-    strbuf_addf(out, "GRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account.buf);
+    for (int i = 0; i < OWN_ACCOUNT_STATEMENTS; i++) {
+        own_account_sql(dialect, user, i, out);
+        strbuf_adds(out, ";\n");
+    }
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "agent/mysql/database_look.h"
+#include "agent/mysql/own_account.h"
 #include "agent/mysql/semi_sync.h"
 #include "agent/mysql/sql_text.h"
 #include "common/alloc.h"
@@ -176,6 +177,17 @@ static void plan_root(struct planner *planner, const char *password)
     add_grant(planner, "account root@%", "GRANT", dialect->root_grants, "*.*", "root", "%", " WITH GRANT OPTION");
     if (dialect->root_revoke)
         add_grant(planner, "account root@%", "REVOKE", dialect->root_revoke, "*.*", "root", "%", "");
+}
+
+static void plan_own_account(struct planner *planner, const struct accounts_want *want)
+{
+    for (int i = 0; want->own_account && i < OWN_ACCOUNT_STATEMENTS; i++) {
+        struct strbuf sql;
+
+        strbuf_init(&sql, STATEMENT_MAX);
+        own_account_sql(planner->dialect, want->agent_user, i, &sql);
+        add_step(planner, "the agent's account", &sql);
+    }
 }
 
 static void plan_monitor(struct planner *planner, const char *password)
@@ -388,6 +400,7 @@ int accounts_plan_make(const struct accounts_want *want, const struct dialect *d
         add_text(&planner, "session", "SET SESSION sql_log_bin = 1");
         planner.asks = dialect->family != AGENT_FLAVOUR_MARIADB;
         plan_session(&planner);
+        plan_own_account(&planner, want);
         plan_tls(&planner, want, facts->tls_noted);
         plan_system_accounts(&planner, want);
         plan_notes(&planner, want);

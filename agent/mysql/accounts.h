@@ -45,6 +45,7 @@ struct accounts_want {
     char *database;   /* NULL: none */
     char *username;   /* NULL: none */
     char *agent_user; /* the name we enter by: nobody else's */
+    bool own_account; /* it is among what is logged: somebody has dropped it on a primary, and so on all */
     bool require_tls;
     bool lock_left; /* accounts that are left (accounts_left.h) */
     enum accounts_scope scope;

@@ -9,6 +9,7 @@
 
 #include "agent/mysql/accounts_left.h"
 #include "agent/mysql/dialect.h"
+#include "agent/mysql/own_account.h"
 #include "agent/mysql/replication_facts.h"
 #include "agent/mysql/server_status.h"
 #include "agent/mysql/session.h"
@@ -21,10 +22,11 @@ struct observation {
     bool read_only;
     int64_t uptime_s;
     bool partial_revokes;
-    uint64_t extension_bytes;  /* by how much the system tablespace is extended next; 0: not known; with `status` */
-    uint64_t accounts_digest;  /* accounts.h; with `status`, and where system tables were seen; by probe_lane.c */
-    struct accounts_left left; /* likewise */
-    bool has_status;           /* `status` was collected */
+    uint64_t extension_bytes;     /* by how much the system tablespace is extended next; 0: not known; with `status` */
+    uint64_t accounts_digest;     /* accounts.h; with `status`, and where system tables were seen; by probe_lane.c */
+    struct accounts_left left;    /* likewise */
+    enum own_account own_account; /* likewise */
+    bool has_status;              /* `status` was collected */
     struct server_status status;
     char unread[LOOK_UNREAD_SIZE]; /* replication_facts.h: replication_goes_without */
 };

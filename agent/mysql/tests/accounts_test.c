@@ -132,6 +132,28 @@ static void test_what_goes_into_the_binary_log(void **unused)
     assert_string_equal(none, "");
 }
 
+/* On a primary it is made without the log already; the other members get it by the log alone. */
+static void test_the_agents_account_is_logged_where_it_was_dropped(void **unused)
+{
+    _cleanup_(accounts_want_release) struct accounts_want want = full_want();
+
+    UNUSED(unused);
+    _cleanup_(freep) char *without = plan_text("9.7.4", &want);
+    assert_null(strstr(without, "'mysql'@'localhost'"));
+    want.own_account = true;
+    _cleanup_(freep) char *text = plan_text("9.7.4", &want);
+    const char *on = strstr(text, "sql_log_bin = 1");
+    assert_non_null(on);
+    assert_true(strstr(text, "'mysql'@'localhost'") > on);
+    assert_non_null(strstr(on,
+        "the agent's account: CREATE USER IF NOT EXISTS 'mysql'@'localhost' IDENTIFIED WITH auth_socket\n"
+        "the agent's account: ALTER USER 'mysql'@'localhost' IDENTIFIED WITH auth_socket ACCOUNT UNLOCK\n"
+        "the agent's account: GRANT ALL PRIVILEGES ON *.* TO 'mysql'@'localhost' WITH GRANT OPTION\n"));
+    want.scope = ACCOUNTS_LOCAL;
+    _cleanup_(freep) char *local = plan_text("9.7.4", &want);
+    assert_null(strstr(local, "'mysql'@'localhost'"));
+}
+
 static int count_of(const char *text, const char *what)
 {
     int count = 0;
@@ -291,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_mariadb_statements_hold_no_password),
         cmocka_unit_test(test_missing_files_leave_accounts_alone),
         cmocka_unit_test(test_what_goes_into_the_binary_log),
+        cmocka_unit_test(test_the_agents_account_is_logged_where_it_was_dropped),
         cmocka_unit_test(test_tls_is_required_and_not_any_more),
         cmocka_unit_test(test_accounts_that_are_left_are_locked),
         cmocka_unit_test(test_what_asks_for_acknowledgements),
