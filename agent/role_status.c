@@ -128,6 +128,9 @@ int64_t role_blocked_ms(const struct instance_state *state, int64_t now_ms)
 
     if (!state->replication.semi_sync_source)
         return 0;
+    /* Who is refused writes no heartbeat, and knows nothing of what others commit. */
+    if (state->probe_error.kind == ERROR_UNAUTHORIZED || state->beat.error.kind == ERROR_UNAUTHORIZED)
+        return 0;
     /* One look at waiting commits proves nothing, a heartbeat that is late does. */
     bool late = !role_stalled_ms(state, now_ms) && !is_locked_out(beat, now_ms) && !is_behind_log(state, now_ms) &&
         role_beat_is_late(state, now_ms);

@@ -385,6 +385,22 @@ static void test_blocked_writes(void **unused)
     assert_int_equal(role_blocked_ms(&state, NOW), 0);
 }
 
+/* A heartbeat that nobody could write says nothing of commits. */
+static void test_who_is_locked_out_does_not_say_that_writes_are_blocked(void **unused)
+{
+    struct instance_state state = primary();
+
+    UNUSED(unused);
+    state.replication.semi_sync_source = true;
+    state.beat = (struct beat_state){.wanted = true, .blocked_since_ms = NOW - 3000};
+    error_set(&state.beat.error, ERROR_UNAUTHORIZED, "as the test wants");
+    assert_int_equal(role_blocked_ms(&state, NOW), 0);
+    error_clear(&state.beat.error);
+    assert_int_equal(role_blocked_ms(&state, NOW), 3000);
+    error_set(&state.probe_error, ERROR_UNAUTHORIZED, "as the test wants");
+    assert_int_equal(role_blocked_ms(&state, NOW), 0);
+}
+
 /* Only the receiver ends. */
 static void test_hold(void **unused)
 {
@@ -714,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_lag),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_blocked_writes),
+        cmocka_unit_test(test_who_is_locked_out_does_not_say_that_writes_are_blocked),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_a_primary_that_hears_nobody),
         cmocka_unit_test(test_how_many_must_be_heard),

@@ -148,6 +148,9 @@ static struct ready_reason writes(const struct view *view)
     if (copy_close_is_under_way(snapshot))
         return (struct ready_reason){
             false, "WritesBlocked", "the primary is closed for writes; WritesBlocked says more"};
+    if (member_has_problem(primary, AGENT_PROBLEM_AGENT_LOCKED_OUT) && !cluster_member_is_ready(primary))
+        return (struct ready_reason){false, "AgentLockedOut",
+            "whether the primary takes writes is not known: its server refuses the agent; Healthy says more"};
     if (!cluster_member_is_ready(primary) || (member_speaks(primary) && !member_is_open(snapshot, primary)))
         return (struct ready_reason){
             false, reason_name(REASON_PRIMARY_NOT_READY), "the primary takes no writes; Available says more"};

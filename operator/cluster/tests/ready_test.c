@@ -261,6 +261,14 @@ static const struct {
         "{\"agents\": {\"0\": {\"namedKnown\": true, \"namedTLS\": \"Offered\"}}}", "False Applying", "InProgress"},
     /* a primary whose pod is ready, but which takes no writes yet */
     {"settled", APPLIED, "{}", "{\"agents\": {\"0\": {\"role\": \"replica\"}}}", "False PrimaryNotReady", "InProgress"},
+    /* refused by its server, the agent knows nothing; with its connections open it does */
+    {"settled", APPLIED, "{}",
+        "{\"pods\": {\"0\": {\"status\": {\"conditions\": []}}}, \"agents\": {\"0\": {\"problems\": "
+        "[{\"reason\": \"AgentLockedOut\", \"message\": \"\"}]}}}",
+        "False AgentLockedOut", "InProgress"},
+    {"settled", APPLIED, "{}",
+        "{\"agents\": {\"0\": {\"problems\": [{\"reason\": \"AgentLockedOut\", \"message\": \"\"}]}}}",
+        "True TakesWrites", "Current"},
     /* paused: what is not applied does not count */
     {"roll-one", "\"appliedGeneration\": 1", "{\"paused\": true}", "{}", "True TakesWrites", "Current"},
     /* and is then neither Reconciling nor Stalled, whatever its primary lacks */
