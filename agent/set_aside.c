@@ -466,6 +466,38 @@ static bool is_newest(const struct set_aside_wish *wish, const char *top)
     return wish->end && sets.n > 0 && is_there(wish, top, sets.v[sets.n - 1]);
 }
 
+static bool is_same_file(struct binlog_tail *tail, const char *path)
+{
+    _cleanup_(freep) char *here = xmalloc((size_t)(64 * KM_KIB));
+    _cleanup_(freep) char *there = xmalloc((size_t)(64 * KM_KIB));
+    FILE *file = fopen(path, "re");
+    ssize_t n = 0;
+    bool same = file != NULL;
+
+    while (same && (n = binlog_tail_read(tail, here, (size_t)(64 * KM_KIB), NULL)) > 0)
+        same = fread(there, 1, (size_t)n, file) == (size_t)n && memcmp(here, there, (size_t)n) == 0;
+    same = same && n == 0 && fgetc(file) == EOF;
+    if (file)
+        fclose(file);
+    return same;
+}
+
+/* A server that runs on between two attempts receives more of its source, so the logs end elsewhere: what would be kept
+ * is compared with what is, byte by byte. */
+static bool holds_newest(const struct set_aside_wish *wish, const char *top)
+{
+    _cleanup_(strvec_release) struct strvec sets;
+    struct bounds bounds;
+
+    strvec_init(&sets);
+    list_sets(top, false, &sets);
+    if (sets.n == 0 || is_taken_back(top, sets.v[sets.n - 1]) || find_bounds(wish, &bounds, NULL) < 0)
+        return false;
+    _cleanup_(freep) char *path = xasprintf("%s/%s/" TAIL_NAME, top, sets.v[sets.n - 1]);
+    _cleanup_(binlog_tail_freep) struct binlog_tail *tail = fs_exists(path) ? plan_tail(wish, bounds.max, NULL) : NULL;
+    return tail && binlog_tail_count(tail) > 0 && binlog_tail_left_out(tail) == 0 && is_same_file(tail, path);
+}
+
 static int make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err)
 {
     _cleanup_(freep) char *top = top_dir(wish->paths);
@@ -475,7 +507,7 @@ static int make(const struct set_aside_wish *wish, struct agent_set_asides *ret,
     _cleanup_(strbuf_release) struct strbuf what;
 
     strbuf_init(&what, GTID_TEXT_MAX);
-    if (is_newest(wish, top)) {
+    if (is_newest(wish, top) || holds_newest(wish, top)) {
         set_aside_list(wish->paths, ret);
         return 0;
     }

@@ -55,7 +55,7 @@ struct set_aside_wish {
 };
 
 /* ret: what lies on the volume then, this set first. If the newest set on the volume is of the same end of the binary
- * logs and of the same transactions, it is as good. */
+ * logs and of the same transactions, or holds the very bytes that would be kept, it is as good. */
 int set_aside_make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err) KM_MUST_CHECK;
 /* Of the sets on the volume those that were not taken back. */
 void set_aside_list(const struct agent_paths *paths, struct agent_set_asides *ret);

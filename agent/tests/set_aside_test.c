@@ -37,6 +37,20 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_mysql(void **state)
+{
+    int rc = set_up(state);
+    struct world *w = *state;
+
+    binlog_double_release(&w->logs);
+    binlog_double_init(&w->logs, GTID_MYSQL);
+    agent_paths_release(&w->paths);
+    agent_paths_init(&w->paths, w->logs.dir, w->logs.dir, NULL, NULL, NULL, NULL);
+    free(w->paths.data_dir);
+    w->paths.data_dir = xstrdup(w->logs.dir);
+    return rc;
+}
+
 static int tear_down(void **state)
 {
     struct world *w = *state;
@@ -291,6 +305,57 @@ static void test_a_long_list_of_mysql(void **state)
     assert_int_equal(w->error.kind, ERROR_INVALID);
 }
 
+static void keep(struct world *w, uint64_t epoch, const char *errant)
+{
+    const struct set_aside_wish wish = {
+        .paths = &w->paths, .flavour = AGENT_FLAVOUR_MYSQL, .epoch = epoch, .errant = errant, .reason = "a test"};
+
+    if (set_aside_make(&wish, &w->sets, &w->error) < 0)
+        fail_msg("%s", w->error.message);
+}
+
+static void add_byte(const struct world *w)
+{
+    char folder[AGENT_SET_ASIDE_SIZE];
+
+    folder_of(w->sets.sets[0], folder);
+    _cleanup_(freep) char *path = xasprintf("%s/set-aside/%s/binlog.000001", w->paths.state_dir, folder);
+    FILE *file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_int_equal(fputc('x', file), 'x');
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A running member sets aside, receives more, and is replaced by `init`, which would set the same aside. */
+static void test_the_same_transactions_are_kept_once(void **state)
+{
+    static const char source[] = "8829f773-0000-4000-8000-000000000001:";
+    static const char errant[] = "8829f773-0000-4000-8000-000000000002:1";
+    static const char more[] = "8829f773-0000-4000-8000-000000000002:1-2";
+    struct world *w = *state;
+    _cleanup_(freep) char *before = xasprintf("%s1-7", source);
+    _cleanup_(freep) char *eight = xasprintf("%s8", source);
+    _cleanup_(freep) char *nine = xasprintf("%s9", source);
+
+    binlog_double_rotate(&w->logs, before);
+    binlog_double_add(&w->logs, eight, 1000000, 300);
+    binlog_double_add(&w->logs, errant, 1000000, 300);
+    keep(w, 3, errant);
+    assert_int_equal(count_sets(w), 1);
+    binlog_double_add(&w->logs, nine, 1000001, 300);
+    keep(w, 4, errant);
+    assert_int_equal(count_sets(w), 1);
+    assert_non_null(strstr(w->sets.sets[0], "-epoch3: "));
+    binlog_double_add(&w->logs, "8829f773-0000-4000-8000-000000000002:2", 1000002, 300);
+    keep(w, 5, more);
+    assert_int_equal(count_sets(w), 2);
+    assert_non_null(strstr(w->sets.sets[0], "-epoch5: "));
+    binlog_double_add(&w->logs, "8829f773-0000-4000-8000-000000000001:10", 1000003, 300);
+    add_byte(w); /* of the same GTIDs, and not the same */
+    keep(w, 6, more);
+    assert_int_equal(count_sets(w), 3);
+}
+
 /* What is not listed as a whole is not judged. */
 static void test_lists_that_are_not_whole(void **state)
 {
@@ -321,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_long_list_of_mysql, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_same_transactions_are_kept_once, set_up_mysql, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_volume_that_is_nearly_full, set_up, tear_down),
