@@ -10,10 +10,12 @@
 #include "agent/tests/replication_rig.h"
 #include "common/alloc.h"
 
-#define DROP "DROP USER mysql@localhost"
+#define DROP "DROP USER IF EXISTS mysql@localhost"
+#define TRIES 10
 /* Agents look at accounts each ten seconds; the primary's mends, a replica's sees that it did. */
 #define MENDED_MS 40000
 #define WATCH_MS 5000
+#define LOOK_MS 8000 /* less than an agent takes from one look to the next */
 
 static bool enters(struct replication_rig *rig, unsigned member)
 {
@@ -121,14 +123,24 @@ static bool is_locked_out(const struct member *member)
     return names_its_account(member) && !member->status.ready && member_runs(member);
 }
 
+/* A look of the agent's that falls between the two makes the account anew. */
+static void lock_out(struct replication_rig *rig, unsigned member)
+{
+    for (int i = 0; i < TRIES; i++) {
+        assert_true(member_root_sql(rig, member, DROP, NULL));
+        end_its_connections(rig, member);
+        if (replication_rig_await(rig, member, is_locked_out, "locked out", LOOK_MS))
+            return;
+    }
+    member_await(rig, member, is_locked_out, "locked out");
+}
+
 /* It says what it knows: nothing of commits. Where the server is started anew the account is there. */
 static void test_locked_out_it_says_so_and_no_more(void **state)
 {
     struct replication_rig *rig = *state;
 
-    assert_true(member_root_sql(rig, 1, DROP, NULL));
-    end_its_connections(rig, 1);
-    member_await(rig, 1, is_locked_out, "locked out");
+    lock_out(rig, 1);
     printf("%s\n", rig->members[1].status.problems[0].message);
     for (int i = 0; i < WATCH_MS / 100; i++) {
         replication_rig_run(rig, 100);
