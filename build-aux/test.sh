@@ -11,7 +11,7 @@
 #                             (build-aux/kept.sh); AGAIN=1 runs it again
 #   STAGES="gcc check lint"   only these stages of the table below; STORIES="a b" only these stories of the stage "e2e"
 #   STOP=1                    stop at the first stage that fails
-#   TEST_MINUTES=80           a watch: a stage that would take longer than what is left of so many minutes, at the pace of this machine so far, is not begun
+#   TEST_MINUTES=84           a watch: a stage that would take longer than what is left of so many minutes, at the pace of this machine so far, is not begun
 #                             and counts as skipped; one that runs when they are over is ended, and has failed. LONG=1 has none
 #   BUILD=build               where to build; logs of the stages in $BUILD/test/
 #
@@ -85,7 +85,7 @@ on_kubernetes=" kubernetes integration integration-asan bed faults e2e "
 
 sum() { awk -v column="$1" -v from="$2" 'NR > from { n += $column } END { print n + 0 }' "$RESULTS"; }
 passed=0 failed=0 skipped=0 unsteady=0 failures=() built=0
-watch=${TEST_MINUTES:-$([[ -n ${LONG:-} ]] || echo 80)}
+watch=${TEST_MINUTES:-$([[ -n ${LONG:-} ]] || echo 84)}
 expected=0 spent=0 # seconds that the stages so far were to take, and took; without those that build what others need
 
 # One stage, under a time limit, its output shown and kept.
