@@ -132,8 +132,8 @@ static void add_look_failed(const struct instance_state *state, int64_t now_ms, 
                                                : "mend what it names");
 }
 
-/* The words of MySQL say nothing of an account that is not there: it pretends that there is one, with a plugin of its
- * own choice. */
+/* For an account that does not exist MySQL answers as if it existed, with some authentication plugin: its error message
+ * does not say that the account is missing. */
 static void add_locked_out(const struct instance_state *state, struct agent_status *status)
 {
     const char *user = state->user ? state->user : "mysql";
@@ -145,9 +145,9 @@ static void add_locked_out(const struct instance_state *state, struct agent_stat
             user, state->probe_error.message);
     else if (status->phase == AGENT_PHASE_RUNNING && state->own_account == OWN_ACCOUNT_LOST)
         agent_status_add_problem(status, AGENT_PROBLEM_AGENT_LOCKED_OUT,
-            "the agent's account %s@localhost is not there, or somebody has changed it, and it cannot be made anew on a "
-            "server that is read-only; the primary makes it anew where that has lost it, too; else deleting the pod does, "
-            "and until then only the connections that are open go on",
+            "the agent's account %s@localhost is not there, or somebody has changed it, and it cannot be made anew on "
+            "a server that is read-only; the primary makes it anew where that has lost it, too; else deleting the pod "
+            "does, and until then only the connections that are open go on",
             user);
 }
 

@@ -346,7 +346,8 @@ static void fill_foreign_channel(const struct instance_state *state, struct agen
     sql_add_string(&quoted, channel);
     if (state->observed.version.flavour == AGENT_FLAVOUR_MARIADB)
         agent_status_add_problem(ret, AGENT_PROBLEM_FOREIGN_CHANNEL,
-            "a replication channel %s was made by hand, and is left alone; STOP SLAVE %s; RESET SLAVE %s ALL removes it",
+            "a replication channel %s was made by hand, and is left alone; STOP SLAVE %s; RESET SLAVE %s ALL removes "
+            "it",
             quoted.buf, quoted.buf, quoted.buf);
     else
         agent_status_add_problem(ret, AGENT_PROBLEM_FOREIGN_CHANNEL,

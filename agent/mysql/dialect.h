@@ -37,8 +37,8 @@ struct replication_terms {
     const char *source;   /* prefix of CHANGE's options: MASTER_HOST, SOURCE_HOST */
     const char *change;   /* CHANGE MASTER TO */
     const char *receiver; /* START SLAVE <receiver> */
-    /* Behind statements that are meant for the default channel alone: MySQL means all channels without it, MariaDB means
-     * the default one. "": it is not needed, or not known (5.6). */
+    /* Behind statements for the default channel alone: without it MySQL means all channels, MariaDB means the default
+     * one. "": it is not needed, or not known (5.6). */
     const char *own;
     const char *skip_start; /* my.cnf keys */
     const char *log_updates;

@@ -22,7 +22,7 @@
 #define LONG_TRANSACTION_S 1
 #define LOOK_UNREAD_SIZE 224
 /* Channels that an agent makes for a moment (relay_apply.h). The one that it follows its source by is the default one,
- * "". All others are somebody else's: they are told of and left alone. */
+ * "". All others are somebody else's: they are a problem of the member, and left alone. */
 #define PUT_BACK_CHANNEL "putback"
 #define REPLAY_CHANNEL "replay"
 #define SALVAGE_CHANNEL "salvage"

@@ -8,29 +8,7 @@
 
 #include "agent/readiness.h"
 #include "agent/role_decide.h"
-
-#define NOW 1000000
-
-/* A primary that was probed half a second ago, open, with accounts made. */
-static struct instance_state healthy(void)
-{
-    return (struct instance_state){
-        .server_there = true,
-        .socket_accepts = true,
-        .accepts_since_ms = NOW - 60000,
-        .last_probe_ms = NOW - 200,
-        .last_answer_ms = NOW - 200,
-        .last_status_ms = NOW - 500,
-        .room = {.bytes = 10ULL * 1024 * KM_MIB, .free_bytes = 5ULL * 1024 * KM_MIB},
-        .accounts_wanted = 1,
-        .accounts_applied = 1,
-        .accounts_once = true,
-        .accounts_scope = ACCOUNTS_LOGGED,
-        .events_epoch = 1,
-        .replication = {.seen = true, .events_listed = true},
-        .role = {.has_order = true, .epoch = 1, .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY}, .opened = true},
-    };
-}
+#include "agent/tests/healthy_state.h"
 
 static void set_error(struct error *err, enum error_kind kind)
 {

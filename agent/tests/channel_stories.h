@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * channel_stories.h: replicas and a primary at which somebody has made a replication channel beside the agent's: own
- * replication goes on, and the channel is told of.
+ * replication goes on, and the member has the problem ForeignChannel.
  */
 #ifndef KM_AGENT_TESTS_CHANNEL_STORIES_H
 #define KM_AGENT_TESTS_CHANNEL_STORIES_H

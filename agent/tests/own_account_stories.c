@@ -74,7 +74,7 @@ static bool names_its_account(const struct member *member)
     return false;
 }
 
-/* On MySQL nobody writes on a replica, its agent included: that is told while the agent is still connected. */
+/* A replica of MySQL is read-only for its agent, too: the member has the problem while the agent is still connected. */
 static void test_dropped_on_a_replica_alone(void **state)
 {
     struct replication_rig *rig = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * own_account_stories.h: the account by which agents enter, dropped by another hand: on the primary, on a replica alone,
+ * own_account_stories.h: the agents' own account, dropped by another hand: on the primary, on a replica alone,
  * and where no connection is left.
  */
 #ifndef KM_AGENT_TESTS_OWN_ACCOUNT_STORIES_H

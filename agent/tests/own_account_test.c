@@ -7,28 +7,7 @@
 
 #include "agent/agent_decide.h"
 #include "agent/readiness.h"
-
-#define NOW 1000000
-
-static struct instance_state healthy(void)
-{
-    return (struct instance_state){
-        .server_there = true,
-        .socket_accepts = true,
-        .accepts_since_ms = NOW - 60000,
-        .last_probe_ms = NOW - 200,
-        .last_answer_ms = NOW - 200,
-        .last_status_ms = NOW - 500,
-        .room = {.bytes = 10ULL * 1024 * KM_MIB, .free_bytes = 5ULL * 1024 * KM_MIB},
-        .accounts_wanted = 1,
-        .accounts_applied = 1,
-        .accounts_once = true,
-        .accounts_scope = ACCOUNTS_LOGGED,
-        .events_epoch = 1,
-        .replication = {.seen = true, .events_listed = true},
-        .role = {.has_order = true, .epoch = 1, .order = {.epoch = 1, .role = AGENT_ROLE_PRIMARY}, .opened = true},
-    };
-}
+#include "agent/tests/healthy_state.h"
 
 /* Only a primary logs it, and each look counts once. */
 static void test_the_account_that_it_enters_by(void **unused)
@@ -62,7 +41,7 @@ static void test_the_account_that_it_enters_by(void **unused)
     assert_non_null(strstr(status.problems[0].message, "read-only"));
 }
 
-/* Beside the server's words, which of an account that is not there are those of another plugin. */
+/* Beside the server's error message, which names an authentication plugin although the account does not exist. */
 static void test_who_is_locked_out_names_its_account(void **unused)
 {
     struct instance_state state = healthy();

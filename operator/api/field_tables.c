@@ -84,7 +84,8 @@ static const char *check_username(const char *value)
 {
     if (!is_identifier(value))
         return "must hold only letters, digits, '_' and '-'";
-    static const char *const taken[] = {"mysql", "replication", "monitor"}, *const begins[] = {"kubemysql", "kube-mysql"};
+    static const char *const taken[] = {"mysql", "replication", "monitor"};
+    static const char *const begins[] = {"kubemysql", "kube-mysql"};
     bool ours = false;
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
         ours = ours || strcasecmp(value, taken[i]) == 0;

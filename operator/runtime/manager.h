@@ -76,8 +76,8 @@ void manager_let_wait(struct manager *manager, const struct controller *controll
 bool manager_leads(const struct manager *manager);
 /* Blocks until the end; returns the exit code. */
 int manager_run(struct manager *manager, manager_setup_fn setup, void *setup_arg);
-/* After manager_run: reconciles are in work that did not end in time. What waits for their answers belongs to nobody who
- * could free it: the process is to end with it (_exit), not to take the manager apart. */
+/* After manager_run: some reconciles did not end in time. Nobody can free the memory that belongs to their requests:
+ * the process is to end by _exit, without manager_free. */
 bool manager_has_work_left(const struct manager *manager);
 /* After manager_run: it ended as the lease was lost. Nothing of what is known may be gone on with. */
 bool manager_has_lost_lease(const struct manager *manager);

@@ -71,7 +71,8 @@ static const struct {
     {"{" GOOD ", 'mycnf': {'Max-Allowed-Packet': 1}}",
         "spec.mycnf: \"Max-Allowed-Packet\" is no option name: lower case letters, digits, '_', '-' and '.', a letter "
         "first"},
-    {"{'config': {'spec': {'images': {'mysql': 'm:1'}, 'mycnf': {'Sql_Mode': ''}}}, 'storage': {'volumeSource': {'emptyDir': {}}}}",
+    {"{'config': {'spec': {'images': {'mysql': 'm:1'}, 'mycnf': {'Sql_Mode': ''}}},"
+     " 'storage': {'volumeSource': {'emptyDir': {}}}}",
         "spec.config.spec.mycnf: \"Sql_Mode\" is no option name: lower case letters, digits, '_', '-' and '.', a letter "
         "first"},
     {"{'config': {'name': 'c'}, 'storage': {'resources': {'requests': {'storage': '1Gi'}, 'limits': {'storage': '2Gi'}}}}",

@@ -17,8 +17,8 @@ void config_field_name(const struct mysql_cluster *cluster, const char *field, c
  * its value there, borrowed; NULL: none is set. config: the merged one. */
 const char *config_memory_limit(const struct mysql_cluster *cluster, const struct mysql_config_spec *config,
     const char *container, char *field, size_t size);
-/* What is wrong where a server takes more than that at its start, which container `mysql` ran: the field first, as it is
- * what the user looks for. */
+/* Writes what is wrong where the server took more memory at its start than the limit of container `mysql`. The field
+ * comes first: it is what the user looks for. */
 void config_memory_too_small(
     const struct mysql_cluster *cluster, const struct mysql_config_spec *config, char *out, size_t size);
 
