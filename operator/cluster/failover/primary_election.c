@@ -251,10 +251,17 @@ static bool follows_one_without_data(const struct cluster_snapshot *snapshot, co
     return true;
 }
 
+/* Asynchronous replication: what the primary alone held may have been acknowledged; nobody else can show that it holds
+ * all of it. dataLoss: allow opens who has most. */
+static bool counts_without_replicas(const struct cluster_snapshot *snapshot)
+{
+    return !snapshot->cluster.replication.semi_sync && !snapshot->cluster.failover.allow_data_loss;
+}
+
 /* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. Or
  * somebody follows one who holds none, and who may have been primary after all that is noted. One that is marked is not
  * meant: a mark is made under a later primary. What was acknowledged since is on others alone then, unless they dropped
- * it when their pods were made anew, or lost it as well. */
+ * it when their pods were made anew, or lost it as well; in asynchronous mode it may be on nobody. */
 static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest)
 {
     int lacking = 0;
@@ -273,6 +280,7 @@ static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest
         is_noted |= was_opened;
         all_are_proof &= was_opened || member->agent->replication.caught_up;
     }
+    all_are_proof &= !counts_without_replicas(snapshot);
     return latest > 0 && (!is_noted || is_followed) && (lacking > 1 || (lacking == 1 && !all_are_proof));
 }
 
@@ -308,9 +316,11 @@ static const struct cluster_member *first_with_data(const struct cluster_snapsho
     }
     if (found && is_in_doubt(snapshot, latest)) {
         snprintf(why, size,
-            "nothing: the data of the last primary is gone, and %s holds most, but may have dropped what it had "
-            "acknowledged; spec.replication.primary must say whose is to be kept",
-            found->name);
+            "nothing: the data of the last primary is gone, and %s holds most, but may %s; spec.replication.primary must "
+            "say whose is to be kept",
+            found->name,
+            counts_without_replicas(snapshot) ? "not have received the last commits (spec.replication.mode is async)"
+                                              : "have dropped what it had acknowledged");
         return NULL;
     }
     return found;
