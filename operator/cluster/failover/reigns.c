@@ -503,6 +503,33 @@ bool reigns_is_left_behind(
     return has_written && is_of_earlier(&reigns, member) && !is_of_a_floor(&reigns, flavour, member->agent->errant);
 }
 
+static bool is_written_by(enum gtid_flavour flavour, const struct gtid_set *set, const char *origin)
+{
+    struct gtid_one one;
+    if (flavour == GTID_MYSQL) {
+        _cleanup_(gtid_set_freep) struct gtid_set *written = gtid_set_of_source(set, origin);
+        return !gtid_set_is_empty(written);
+    }
+    for (size_t i = 0; gtid_set_position(set, i, &one); i++) {
+        if (one.server == strtoul(origin, NULL, 10))
+            return true;
+    }
+    return false;
+}
+
+bool reigns_is_written_by_others(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(member);
+    struct cluster_reigns reigns;
+    reigns_in_force(snapshot, &reigns);
+    const struct cluster_reign *latest = &reigns.list[0];
+    if (reigns.count < 1 || !latest->opened || str_empty(latest->origin) || !str_eq(latest->primary, primary->name))
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *lacking = position_parse(flavour, member->agent->errant);
+    return lacking && !is_written_by(flavour, lacking, latest->origin);
+}
+
 /* What the primary wrote itself in an earlier reign is in the floor of this one. */
 bool reigns_holds_all_before(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)

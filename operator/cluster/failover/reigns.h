@@ -66,6 +66,11 @@ bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct c
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 
+/* The primary of the reign in force was seen open, and wrote none of the transactions that it reports not to have: so it
+ * has not lost them. */
+bool reigns_is_written_by_others(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
+
 /* MariaDB, by both logs (gtid_binlog_state): the member has all that the open primary had before its reign began, so all
  * that was acknowledged until then. */
 bool reigns_holds_all_before(

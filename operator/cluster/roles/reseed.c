@@ -73,6 +73,13 @@ static bool commits_wait_for_nobody(const struct cluster_snapshot *snapshot)
     return !snapshot->last.roles.semi_sync && snapshot->last.roles.acks == 0;
 }
 
+/* Semi-synchronous replication is to begin once enough replicas follow: until then the open primary alone holds what it
+ * commits, and nobody is opened without its word. */
+static bool commits_do_not_wait_yet(const struct cluster_snapshot *snapshot)
+{
+    return !snapshot->last.roles.semi_sync && snapshot->last.roles.acks > 0;
+}
+
 /* All replicas have something of their own, so nobody follows until one of them is copied anew, and commits would wait
  * for ever. What is that one's own must belong to no reign that can have acknowledged it: the primary has all the rest.
  * While earlier reigns are listed, the rest must lie on another one as well: the primary's volume may be lost during the
@@ -89,6 +96,7 @@ static const struct cluster_member *first_of_errant(
         if (!is_errant_beside(snapshot, primary, member))
             return NULL;
         bool spare = commits_wait_for_nobody(snapshot) || reigns_is_beside(snapshot, member) ||
+            (commits_do_not_wait_yet(snapshot) && reigns_is_written_by_others(snapshot, primary, member)) ||
             (reigns_is_left_behind(snapshot, primary, member) && is_held_by_another(snapshot, primary, member));
         if (spare && (!first || holds_less(member, first)))
             first = member;
