@@ -54,6 +54,7 @@ struct visit {
     /* What the API server says against the pod, and what to do; "": nothing. */
     char refusal[KUBE_CONDITION_MESSAGE_MAX];
     bool refusal_stays; /* until somebody changes something */
+    bool keeps_pod;     /* that of before the change: its successor is refused */
 };
 
 enum visit_phase {
@@ -133,7 +134,7 @@ static void set_available(
     struct kube_conditions *conditions, const struct visit *visit, const struct pod_object *pod, bool is_ready)
 {
     const char *reason = "PodNotReady", *message = "the pod is not ready";
-    if (is_ready) {
+    if (is_ready) { /* also one that stays, as its successor is refused */
         reason = "PodReady";
         message = "kubectl exec -it into the pod and type mysql or mariadb";
     } else if (!str_empty(visit->refusal)) {
@@ -147,13 +148,24 @@ static void set_available(
         visit->generation, clock_realtime_ms(), "%s", message);
 }
 
+static void set_accepted(struct kube_conditions *conditions, const struct visit *visit)
+{
+    const char *reason = "Accepted", *message = "the terminal is served";
+    if (!is_served(visit)) {
+        reason = reason_name(visit->reason);
+        message = visit->message;
+    } else if (visit->keeps_pod) {
+        reason = reason_name(REASON_POD_REFUSED);
+        message = visit->refusal;
+    }
+    bool is_accepted = is_served(visit) && !visit->keeps_pod;
+    kube_conditions_set(conditions, CONDITION_ACCEPTED, is_accepted ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
+        reason, visit->generation, clock_realtime_ms(), "%s", message);
+}
+
 static void set_conditions(const struct visit *visit, const struct pod_object *pod, struct terminal_status *status)
 {
-    int64_t now_ms = clock_realtime_ms();
-    bool served = is_served(visit);
-    kube_conditions_set(&status->conditions, CONDITION_ACCEPTED, served ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE,
-        served ? "Accepted" : reason_name(visit->reason), visit->generation, now_ms, "%s",
-        served ? "the terminal is served" : visit->message);
+    set_accepted(&status->conditions, visit);
     set_available(&status->conditions, visit, pod, status->ready);
 }
 
@@ -206,7 +218,8 @@ static void read_pod(const struct visit *visit, const struct pod_object *pod, st
 /* Told once, however often it is tried. */
 static void tell_refusal(const struct visit *visit)
 {
-    const struct kube_condition *last = kube_conditions_find(&visit->last.conditions, CONDITION_AVAILABLE);
+    const struct kube_condition *last =
+        kube_conditions_find(&visit->last.conditions, visit->keeps_pod ? CONDITION_ACCEPTED : CONDITION_AVAILABLE);
     const char *reason = reason_name(REASON_POD_REFUSED);
     if (!str_empty(visit->refusal) && !kube_condition_says(last, reason, visit->refusal))
         reconcile_tell(&visit->context, manager_events(visit->controller->manager),
@@ -277,7 +290,38 @@ static json_t *mounts_patch(const struct visit *visit, const struct pod_object *
         pod->object.resource_version, "annotations", ANNOTATION_MOUNTS_CHANGED, visit->new_version);
 }
 
-/* A pod whose manifest changed, or which has ended, makes room; its deletion brings us back to make the new one. */
+/* Its deletion brings us back to make the new one. */
+static int make_room(struct visit *visit)
+{
+    struct terminal_view view = view_of(visit);
+    const struct pod_object *pod = find_pod(visit, view.names.pod);
+    struct plan *plan = plan_new();
+    if (pod && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
+        plan_add_delete(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, NULL);
+    return visit_execute(visit, plan);
+}
+
+/* A quota may have room once the pod is gone. An answer of others, as of a webhook that takes part in no trial, decides
+ * nothing. */
+static void on_successor_tried(void *arg, const struct kube_answer *answer, const struct error *err)
+{
+    struct visit *visit = arg;
+    struct terminal_view view = view_of(visit);
+    UNUSED(answer);
+    if (pod_answer_of(err) != POD_ANSWER_REFUSED) {
+        int next = visit_is_stale(visit) ? VISIT_DONE : make_room(visit);
+        if (next != PHASES_WAIT)
+            phases_go_on(&visit->context.phases, next);
+        return;
+    }
+    struct error named = *err;
+    error_prefix(&named, "Pod %s", view.names.pod);
+    note_refusal(visit, &named, true);
+    visit->keeps_pod = true;
+    phases_go_on(&visit->context.phases, VISIT_REPORT);
+}
+
+/* A pod whose manifest changed stays until the API server would take its successor; one that has ended makes room. */
 static int phase_pod(void *work)
 {
     struct visit *visit = work;
@@ -285,19 +329,24 @@ static int phase_pod(void *work)
         return VISIT_DONE;
     struct terminal_view view = view_of(visit);
     const struct pod_object *pod = find_pod(visit, view.names.pod);
-    json_t *wanted = terminal_pod(&view);
+    _cleanup_(json_decrefp) json_t *wanted = terminal_pod(&view);
     const char *role = json_path_str(wanted, "metadata.labels[\"" LABEL_ROLE "\"]", "");
     bool ended = pod && (pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED);
     bool outdated = pod && (ended || !str_eq(pod->role, role));
+    bool is_ours = pod && !pod->object.deleting && str_eq(pod->terminal, visit->context.name);
+    if (is_ours && ended)
+        return make_room(visit);
+    if (is_ours && outdated) {
+        kube_try_create(
+            visit->context.client, resource_of(visit, PLAN_POD), visit->context.ns, wanted, on_successor_tried, visit);
+        return PHASES_WAIT;
+    }
     struct plan *plan = plan_new();
     if (!pod) {
         plan_add_apply(plan, PLAN_POD, NULL, json_incref(wanted), NULL);
         plan_be_strict(plan);
-    } else if (outdated && !pod->object.deleting && str_eq(pod->terminal, visit->context.name))
-        plan_add_delete(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, NULL);
-    else if (!outdated && !pod->object.deleting && visit->new_version && str_eq(pod->terminal, visit->context.name))
+    } else if (is_ours && visit->new_version)
         plan_add_patch(plan, PLAN_POD, visit->context.ns, view.names.pod, pod->uid, mounts_patch(visit, pod), NULL);
-    json_decref(wanted);
     return visit_execute(visit, plan);
 }
 

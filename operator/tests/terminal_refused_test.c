@@ -169,11 +169,78 @@ static void a_misspelt_field_of_a_terminal_is_told(void **state)
     operator_world_free(world);
 }
 
+/* ---- a pod that runs, and whose successor is refused ---- */
+
+static bool put_terminal(struct operator_world *world)
+{
+    world_put_json(world, PATH_TERMINAL,
+        "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal',"
+        "'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1}, 'spec': {'cluster': {'name': 'shop'}}}");
+    return true;
+}
+
+static const char *uid_of_pod(struct operator_world *world)
+{
+    return json_path_str(kube_api_double_get(world->api, PATH_CORE "pods/shop-terminal"), "metadata.uid", "");
+}
+
+static bool misspell_running(struct operator_world *world)
+{
+    if (!terminal_pod_is_made(world))
+        return false;
+    snprintf(world->uid, sizeof(world->uid), "%s", uid_of_pod(world));
+    kube_api_double_fault(world->api,
+        &(struct kube_api_fault){.method = "POST",
+            .path_prefix = PATH_CORE "pods",
+            .query = "fieldValidation",
+            .times = -1,
+            .kind = KUBE_API_FAULT_STATUS,
+            .status = 400,
+            .reason = "BadRequest",
+            .message = MISSPELT});
+    world_edit_json(world, PATH_TERMINAL,
+        "{'metadata': {'generation': 2}, 'spec': {'podTemplate': {'spec': {'nodeSelectr': {'disk': 'nvme'}}}}}");
+    return true;
+}
+
+static bool running_pod_stays(struct operator_world *world)
+{
+    assert_string_equal(uid_of_pod(world), world->uid);
+    if (!terminal_says(world, "False/PodRefused", "False/PodRefused", "True/PodRefused") ||
+        !ready_says(world, MISSPELT) || !event_says(world, "Pod shop-terminal: " MISSPELT) ||
+        !str_eq(world_condition_of(world, PATH_TERMINAL, "Accepted"), "False/PodRefused"))
+        return false;
+    kube_api_double_clear_faults(world->api);
+    world_edit_json(world, PATH_TERMINAL,
+        "{'metadata': {'generation': 3}, 'spec': {'podTemplate': {'spec': {'nodeSelector': {'disk': 'nvme'}, "
+        "'nodeSelectr': null}}}}");
+    return true;
+}
+
+static bool pod_is_replaced(struct operator_world *world)
+{
+    return terminal_pod_is_made(world) && !str_eq(uid_of_pod(world), world->uid) &&
+        str_eq(world_condition_of(world, PATH_TERMINAL, "Accepted"), "True/Accepted");
+}
+
+static void a_running_pod_stays_while_its_successor_is_refused(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {
+        settled, put_terminal, misspell_running, running_pod_stays, pod_is_replaced, NULL};
+    struct operator_world *world = operator_world_new();
+    world->terminal_recheck_ms = 1000;
+    world_put_cluster(world, "");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_pod_of_a_terminal_is_told),
         cmocka_unit_test(a_misspelt_field_of_a_terminal_is_told),
+        cmocka_unit_test(a_running_pod_stays_while_its_successor_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
