@@ -249,15 +249,17 @@ bool role_may_be_open(const struct instance_state *state)
     return facts->seen ? !facts->read_only : look_is_refused(state) && (!state->seen_gone || state->role.was_open);
 }
 
-/* What the agent before this one had promised. */
+/* What the agent before this one had promised. Whether that one still heard anybody at its end is not known, so not all
+ * of the time is given again. */
 static bool is_left_open(const struct instance_state *state, int64_t now_ms)
 {
     const struct role_state *role = &state->role;
     const struct self_fence *fence = &role->fence;
+    int64_t limit_ms = MIN_OF((int64_t)fence->ms, ROLE_LEFT_OPEN_MS);
 
     if (role->isolated)
         return true;
-    return fence->ms && role_may_be_open(state) && now_ms - role->started_ms >= (int64_t)fence->ms &&
+    return fence->ms && role_may_be_open(state) && now_ms - role->started_ms >= limit_ms &&
         hearing_is_alone(&role->hearing, (int64_t)fence->ms, fence->members, now_ms);
 }
 

@@ -99,7 +99,7 @@ struct agent_order {
     /* primary: closes itself (I6) when for so long neither the operator has been heard nor
      * self_fence_members others; 0: never. The operator is heard by any
      * request of its own; a stream that it only listens to proves nothing. An agent that is started anew beside a
-     * server that is open keeps the promise of the one before. */
+     * server that is open keeps the promise of the one before, and waits two seconds at most for a first word. */
     uint32_t self_fence_ms;
     /* How many other members must be heard for that to be no reason to close. All of them where somebody else may be
      * opened once this time has passed (no acknowledgements that fence): then one that has been told to follow nobody

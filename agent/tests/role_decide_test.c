@@ -524,9 +524,12 @@ static void test_a_server_that_was_left_open(void **unused)
 
     UNUSED(unused);
     role->was_open = true;
-    role->started_ms = NOW - 4000;
+    role->started_ms = NOW - ROLE_LEFT_OPEN_MS;
     assert_false(role_is_isolated(&state, NOW)); /* nothing was promised */
-    role->fence = (struct self_fence){.epoch = 3, .ms = 4000, .members = 2};
+    role->fence = (struct self_fence){.epoch = 3, .ms = ROLE_LEFT_OPEN_MS - 500, .members = 2};
+    assert_false(role_is_isolated(&state, NOW - 501));
+    assert_true(role_is_isolated(&state, NOW - 500));
+    role->fence.ms = 4000; /* the one before may have been silent for some of it */
     assert_false(role_is_isolated(&state, NOW - 1));
     assert_true(role_is_isolated(&state, NOW));
     hearing_member(&role->hearing, "db-mysql-1", NOW - 100, NOW);

@@ -73,7 +73,8 @@ static void test_a_close_that_nobody_can_look_at(void **unused)
 /* A new agent whose looks all fail knows nothing of a server that one before it has left open. */
 static void test_a_server_that_was_never_looked_at(void **unused)
 {
-    struct instance_state state = {.role = {.started_ms = NOW - 4000, .fence = {.epoch = 3, .ms = 4000, .members = 2}}};
+    struct instance_state state = {
+        .role = {.started_ms = NOW - ROLE_LEFT_OPEN_MS, .fence = {.epoch = 3, .ms = 4000, .members = 2}}};
 
     UNUSED(unused);
     assert_false(role_is_isolated(&state, NOW)); /* it has refused nothing: it starts, perhaps */
