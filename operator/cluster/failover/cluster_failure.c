@@ -34,11 +34,11 @@ static void look_again_in(struct cluster_failure *ret, int64_t ms)
 /* ---- what the replicas say ---- */
 
 struct testimony {
-    int heard;                          /* replicas that could be asked */
-    int lost;                           /* of them: they have lost the primary */
-    int lost_acknowledgers;             /* of them: could have acknowledged, and nobody has stopped that */
-    bool seen;                          /* one of them has been connected to it */
-    const struct cluster_member * not ; /* one that still hears it */
+    int heard;                           /* replicas that could be asked */
+    int lost;                            /* of them: they have lost the primary */
+    int lost_acknowledgers;              /* of them: could have acknowledged, and nobody has stopped that */
+    bool seen;                           /* one of them has been connected to it */
+    const struct cluster_member *hearer; /* one that still hears it */
 };
 
 static bool follows_host(const struct cluster_member *member, const char *host)
@@ -67,7 +67,7 @@ static struct testimony ask_replicas(const struct cluster_snapshot *snapshot, co
             told.lost++;
             told.lost_acknowledgers += member_acknowledges(snapshot, member) && !was_stopped_by_hand(member);
         } else if (member->agent->replication.receiver != AGENT_THREAD_OFF)
-            told.not = member;
+            told.hearer = member;
     }
     return told;
 }
@@ -175,13 +175,14 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
         look_again_in(ret, rest_ms);
         return;
     }
-    if (ends && (told->not || told->lost == 0)) /* it hands over */
+    if (ends && (told->hearer || told->lost == 0)) /* it hands over */
         return;
     if (ends)
         found(ret, TRANSITION_MEMBER_LOST, "the pod of %s was deleted by force, and %s lost its server", primary->name,
             losers);
-    else if (told->not )
-        doubt(ret, "the agent of %s is silent, but %s still receives from its server", primary->name, told->not ->name);
+    else if (told->hearer)
+        doubt(
+            ret, "the agent of %s is silent, but %s still receives from its server", primary->name, told->hearer->name);
     else if (told->lost == 0)
         doubt(ret, "the agent of %s is silent, and no replica can be asked", primary->name);
     else if (primary->silent_ms == INT64_MAX)
@@ -196,8 +197,8 @@ static void judge_by_others(const struct cluster_snapshot *snapshot, const struc
 /* A replica may be connected before the agent of its source has had the server's first answer. */
 static bool is_received_from(const struct cluster_member *primary, const struct testimony *told)
 {
-    return told->not &&told->not ->agent->replication.receiver == AGENT_THREAD_RUNNING && member_speaks(primary) &&
-        primary->agent->phase == AGENT_PHASE_STARTING;
+    return told->hearer && told->hearer->agent->replication.receiver == AGENT_THREAD_RUNNING &&
+        member_speaks(primary) && primary->agent->phase == AGENT_PHASE_STARTING;
 }
 
 /* After a start of all servers the old primary is given time to come back. */
@@ -213,7 +214,7 @@ static bool needs_patience(const struct cluster_snapshot *snapshot, const struct
     char evidence[sizeof(ret->evidence)];
     memcpy(evidence, ret->evidence, sizeof(evidence));
     if (receives)
-        doubt(ret, "%.160s, but %s receives from it: it is given time to start", evidence, told->not ->name);
+        doubt(ret, "%.160s, but %s receives from it: it is given time to start", evidence, told->hearer->name);
     else
         doubt(ret, "%.180s; no replica has been connected to it yet: it is given time to start", evidence);
     look_again_in(ret, MIN_OF(rest_ms, 1000));
