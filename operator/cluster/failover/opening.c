@@ -40,16 +40,27 @@ static bool has_only_its_own_to_lose(
         !str_empty(reigns->list[0].origin);
 }
 
+/* Its volume is not from before it was opened in the latest reign, as that is noted on it. Then it had all that had been
+ * acknowledged in earlier ones. */
+static bool has_kept_its_opening(const struct cluster_reigns *reigns, const struct cluster_member *primary)
+{
+    const struct cluster_reign *latest = &reigns->list[0];
+    return reigns->count > 0 && latest->opened && latest->epoch > 0 && reigns_is_primary(latest, primary) &&
+        primary->agent->opened_epoch >= (uint64_t)latest->epoch;
+}
+
 /* Something of a reign that is in force, and all that the primary holds of it. What is of no reign nobody
  * acknowledged. */
-static bool holds_more(
-    const struct cluster_reigns *reigns, const struct cluster_member *member, const struct member_history *of_primary)
+static bool holds_more(const struct cluster_reigns *reigns, const struct cluster_member *primary,
+    const struct cluster_member *member, const struct member_history *of_primary)
 {
     enum gtid_flavour flavour = member_gtid_flavour(member);
     struct member_history history;
     member_history_read(reigns, flavour, failover_position_of(member), &history);
     bool more = history.readable && history.reign < reigns->count && !history.hides &&
         member_history_compare(&history, of_primary) == GTID_SUPERSET;
+    if (history.reign > 0 && has_kept_its_opening(reigns, primary))
+        more = false;
     if (more && has_only_its_own_to_lose(reigns, flavour, of_primary))
         more = holds_more_of(reigns->list[0].origin, &history, of_primary);
     member_history_release(&history);
@@ -68,7 +79,7 @@ static const struct cluster_member *find_ahead(
     for (int i = 0; i < snapshot->member_count && history.readable && !ahead; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         if (member != primary && can_be_compared(member) && !member_data_is_stale(member) &&
-            holds_more(&reigns, member, &history))
+            holds_more(&reigns, primary, member, &history))
             ahead = member;
     }
     member_history_release(&history);
