@@ -264,6 +264,78 @@ static void judge(const struct cluster_snapshot *snapshot, struct ballot *ballot
     ballot->is_proven = true;
 }
 
+/* ---- everybody ---- */
+
+/* names: with commas between them; "" are none */
+static bool have_answered(const struct ballot *ballot, const char *names)
+{
+    while (*names) {
+        size_t len = strcspn(names, ",");
+        bool found = false;
+        for (int i = 0; i < ballot->count && !found; i++) {
+            const char *name = ballot->votes[i].member->name;
+            found = strlen(name) == len && strncmp(name, names, len) == 0;
+        }
+        if (!found)
+            return false;
+        names += len + (names[len] == ',');
+    }
+    return true;
+}
+
+/* Whoever the status names as a primary, too, be it no member any more. */
+static bool primaries_have_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    const struct cluster_role_status *roles = &snapshot->last.roles;
+    const struct cluster_transition *transition = &roles->transition;
+    bool have = have_answered(ballot, roles->current_primary) && have_answered(ballot, transition->from) &&
+        have_answered(ballot, transition->to) && have_answered(ballot, transition->before);
+    for (int i = 0; i < roles->reigns.count; i++)
+        have &= have_answered(ballot, roles->reigns.list[i].primary);
+    return have;
+}
+
+static bool everybody_has_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
+{
+    uint64_t members = snapshot->member_count < 64 ? (1ULL << (unsigned)snapshot->member_count) - 1 : UINT64_MAX;
+    return ballot->count > 0 && ballot->count == snapshot->member_count && ballot->count >= snapshot->scale.effective &&
+        (snapshot->last.roles.acknowledgers & ~members) == 0 && primaries_have_answered(snapshot, ballot);
+}
+
+/* Its server was opened in it, or has executed a heartbeat of it. 0: of none. */
+static uint64_t latest_trace(const struct vote *vote)
+{
+    const struct agent_status *agent = vote->member->agent;
+    return MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
+}
+
+/* Nothing is known of the only reign, and everybody has answered: so the latest reign that anybody has a trace of was the
+ * last. Whoever was opened in it had all that was acknowledged until then, and so has everybody who follows it. Where
+ * two have not followed, one of them may have acknowledged what the other one wrote since (ballot_fork.h). */
+static void note_the_one_of_before(const struct cluster_snapshot *snapshot, struct ballot *ballot)
+{
+    uint64_t latest = 0;
+    struct vote *before = NULL;
+    if (ballot->reigns.count != 1 || !str_empty(ballot->reigns.list[0].origin) || ballot->joined.count > 0 ||
+        !everybody_has_answered(snapshot, ballot))
+        return;
+    for (int i = 0; i < ballot->count; i++)
+        latest = MAX_OF(latest, latest_trace(&ballot->votes[i]));
+    for (int i = 0; i < ballot->count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (latest_trace(vote) == latest)
+            continue;
+        if (before || latest_trace(vote) == 0)
+            return;
+        before = vote;
+    }
+    if (!before || before == ballot->old)
+        return;
+    before->is_of_before = true;
+    if (str_empty(before->unfit))
+        before->unfit = "it has no trace of the last reign";
+}
+
 /* ---- who holds most ---- */
 
 /* Where a reign has written something, what belongs to no reign is in its way: nobody acknowledged it, and it may bear
@@ -327,7 +399,7 @@ static void compare_with_best(struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count && ballot->best; i++) {
         const struct vote *vote = &ballot->votes[i];
-        if (vote == ballot->best || vote == ballot->old)
+        if (vote == ballot->best || vote == ballot->old || vote->is_of_before)
             continue;
         enum gtid_relation relation =
             vote->history.readable ? relate(ballot, vote, ballot->best) : GTID_SUPERSET; /* for all that is known */
@@ -427,43 +499,7 @@ static void look_at_oldest(const struct cluster_snapshot *snapshot, struct ballo
     ballot_read_votes(snapshot, ballot);
 }
 
-/* ---- everybody ---- */
-
-/* names: with commas between them; "" are none */
-static bool have_answered(const struct ballot *ballot, const char *names)
-{
-    while (*names) {
-        size_t len = strcspn(names, ",");
-        bool found = false;
-        for (int i = 0; i < ballot->count && !found; i++) {
-            const char *name = ballot->votes[i].member->name;
-            found = strlen(name) == len && strncmp(name, names, len) == 0;
-        }
-        if (!found)
-            return false;
-        names += len + (names[len] == ',');
-    }
-    return true;
-}
-
-/* Whoever the status names as a primary, too, be it no member any more. */
-static bool primaries_have_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
-{
-    const struct cluster_role_status *roles = &snapshot->last.roles;
-    const struct cluster_transition *transition = &roles->transition;
-    bool have = have_answered(ballot, roles->current_primary) && have_answered(ballot, transition->from) &&
-        have_answered(ballot, transition->to) && have_answered(ballot, transition->before);
-    for (int i = 0; i < roles->reigns.count; i++)
-        have &= have_answered(ballot, roles->reigns.list[i].primary);
-    return have;
-}
-
-static bool everybody_has_answered(const struct cluster_snapshot *snapshot, const struct ballot *ballot)
-{
-    uint64_t members = snapshot->member_count < 64 ? (1ULL << (unsigned)snapshot->member_count) - 1 : UINT64_MAX;
-    return ballot->count > 0 && ballot->count == snapshot->member_count && ballot->count >= snapshot->scale.effective &&
-        (snapshot->last.roles.acknowledgers & ~members) == 0 && primaries_have_answered(snapshot, ballot);
-}
+/* ---- all that there is ---- */
 
 /* MariaDB: by the last transaction of each domain, which both have, or which its log names. */
 static bool holds_all_of(const struct vote *vote, const struct vote *other)
@@ -483,7 +519,8 @@ static bool holds_all_of(const struct vote *vote, const struct vote *other)
 static bool best_holds_all_there_is(const struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count; i++) {
-        if (&ballot->votes[i] != ballot->best && !holds_all_of(ballot->best, &ballot->votes[i]))
+        const struct vote *vote = &ballot->votes[i];
+        if (vote != ballot->best && !vote->is_of_before && !holds_all_of(ballot->best, vote))
             return false;
     }
     return true;
@@ -500,6 +537,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     skip_unbegun(snapshot, ballot);
     look_at_oldest(snapshot, ballot);
     judge(snapshot, ballot);
+    note_the_one_of_before(snapshot, ballot);
     note_extra(ballot);
     find_best(snapshot, ballot);
     compare_with_best(ballot);

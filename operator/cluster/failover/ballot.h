@@ -29,6 +29,7 @@ struct vote {
     const struct cluster_member *member;
     struct member_history history;
     const char *unfit; /* why it cannot be opened; "" it can */
+    bool is_of_before; /* it has a trace of a reign before the last one alone; what only it holds nobody acknowledged */
 };
 
 struct ballot {
