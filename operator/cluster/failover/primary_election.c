@@ -258,6 +258,14 @@ static bool counts_without_replicas(const struct cluster_snapshot *snapshot)
     return !snapshot->cluster.replication.semi_sync && !snapshot->cluster.failover.allow_data_loss;
 }
 
+/* The newest epoch that was given before the status was lost. A status that was begun since has a later one. A primary
+ * notes each epoch under which it goes on; so somebody else was opened after all that is noted, or was to be. */
+static uint64_t newest_before(const struct cluster_snapshot *snapshot)
+{
+    int64_t epoch = snapshot->last.roles.epoch;
+    return (uint64_t)(epoch > 0 ? epoch - 1 : cluster_newest_epoch(snapshot));
+}
+
 /* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. Or
  * somebody follows one who holds none, and who may have been primary after all that is noted. One that is marked is not
  * meant: a mark is made under a later primary. What was acknowledged since is on others alone then, unless they dropped
@@ -265,6 +273,7 @@ static bool counts_without_replicas(const struct cluster_snapshot *snapshot)
 static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest)
 {
     int lacking = 0;
+    uint64_t last = MAX_OF(latest, newest_before(snapshot));
     bool all_are_proof = true, is_noted = false, is_followed = false;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
@@ -275,7 +284,7 @@ static bool is_in_doubt(const struct cluster_snapshot *snapshot, uint64_t latest
             continue;
         }
         bool was_opened =
-            member->agent->opened_epoch >= latest && !follows_one_without_data(snapshot, member, holds_trusted_data);
+            member->agent->opened_epoch >= last && !follows_one_without_data(snapshot, member, holds_trusted_data);
         is_followed |= follows_one_without_data(snapshot, member, holds_data);
         is_noted |= was_opened;
         all_are_proof &= was_opened || member->agent->replication.caught_up;
