@@ -174,7 +174,7 @@ struct cluster_status {
         char message[KUBE_CONDITION_MESSAGE_MAX];
     } drill;
     char last_backup[KUBE_NAME_MAX + 1]; /* likewise the newest good MysqlBackup; "" none */
-    char backup_problem[512]; /* and the controller of schedules: why spec.backup cannot be followed; "": it can */
+    char backup_problem[512]; /* and the controller of schedules: why spec.backup cannot be kept to; "": it can */
 };
 
 json_t *cluster_status_encode(const struct cluster_status *status);

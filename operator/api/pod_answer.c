@@ -91,17 +91,23 @@ bool pod_answer_blames_class(const struct error *err)
  * .../security/pod-security-admission/ */
 static const struct {
     const char *text, *remedy, *after; /* the namespace stands between remedy and after */
+    const char *fixed, *fixed_after;   /* likewise, where nobody chooses what the pod asks for; NULL: as above */
     bool is_less;                      /* or it asks for less */
     bool is_of_resources;
 } remedies[] = {
-    {"exceeded quota", "raise the ResourceQuota of namespace ", "", true, true},
+    {"exceeded quota", "raise the ResourceQuota of namespace ", "", NULL, NULL, true, true},
     {"failed quota", "give the containers the requests and limits that the ResourceQuota of namespace ", " asks for",
-        false, true},
-    {"violates PodSecurity", "take out of the podTemplate what the Pod Security level of namespace ", " forbids", false,
+        "let a LimitRange give the requests and limits that the ResourceQuota of namespace ", " asks for", false, true},
+    {"violates PodSecurity", "take out of the podTemplate what the Pod Security level of namespace ", " forbids",
+        "let the Pod Security level of namespace ", " allow it", false, false},
+    {"usage per PersistentVolumeClaim", "choose a size within the LimitRange of namespace ", "", NULL, NULL, false,
         false},
-    {"usage per ", "choose requests and limits within the LimitRange of namespace ", "", false, true},
-    {"limit to request ratio", "choose requests and limits within the LimitRange of namespace ", "", false, true},
-    {"denied the request", "change what the admission webhook names, or its policy for namespace ", "", false, false},
+    {"usage per ", "choose requests and limits within the LimitRange of namespace ", "",
+        "let the LimitRange of namespace ", " allow it", false, true},
+    {"limit to request ratio", "choose requests and limits within the LimitRange of namespace ", "",
+        "let the LimitRange of namespace ", " allow it", false, true},
+    {"denied the request", "change what the admission webhook names, or its policy for namespace ", "", NULL, NULL,
+        false, false},
 };
 
 bool pod_refusal_is_of_resources(const char *refusal)
@@ -113,6 +119,11 @@ bool pod_refusal_is_of_resources(const char *refusal)
             return remedies[i].is_of_resources;
     }
     return false;
+}
+
+bool pod_refusal_is_of_storage(const char *refusal)
+{
+    return strstr(refusal, "requests.storage=") != NULL;
 }
 
 /* ---- which container ---- */
@@ -245,9 +256,10 @@ const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *
     for (size_t i = 0; i < ARRAY_LEN(remedies); i++) {
         if (!strstr(refusal, remedies[i].text))
             continue;
-        bool is_less = remedies[i].is_less;
-        snprintf(out, size, "%s%s%s%s%s%s", remedies[i].remedy, ns, remedies[i].after, is_less ? ", or let " : "",
-            is_less ? who : "", is_less ? " ask for less" : "");
+        bool is_less = who && remedies[i].is_less, is_fixed = !who && remedies[i].fixed;
+        snprintf(out, size, "%s%s%s%s%s%s", is_fixed ? remedies[i].fixed : remedies[i].remedy, ns,
+            is_fixed ? remedies[i].fixed_after : remedies[i].after, is_less ? ", or let " : "", is_less ? who : "",
+            is_less ? " ask for less" : "");
         return out;
     }
     return "change what the API server names";

@@ -31,6 +31,8 @@ const char *pod_refusal_told(const char *text);
 /* Of a quota or a LimitRange: the processor time or the memory that the containers ask for is too much, or is missing;
  * not the number of pods. */
 bool pod_refusal_is_of_resources(const char *refusal);
+/* Of a quota: the claims of the namespace ask for too much, not too many of them. */
+bool pod_refusal_is_of_storage(const char *refusal);
 /* The container of `pod`, a manifest, whose resources are refused: by its place ("spec.containers[0].resources"), or by
  * the amount that a LimitRange names, if only one asks for that, or several of one configuration. same: whether two
  * containers have theirs from one field. Borrowed from `pod`; NULL: that is not known. */
@@ -45,7 +47,7 @@ enum pod_refusal_volume {
 };
 enum pod_refusal_volume pod_refusal_volume(const char *refusal, const json_t *pod, const char *volume);
 /* What a person can do about a refusal, of the namespace `ns`; static or in `out`. who: asks for the pod: "the
- * cluster". */
+ * cluster"; NULL: nobody chooses what it asks for. */
 const char *pod_refusal_remedy(const char *refusal, const char *ns, const char *who, char *out, size_t size);
 
 #endif

@@ -9,6 +9,7 @@
 #include "common/hashmap.h"
 #include "common/json.h"
 #include "common/server_log.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/names.h"
 #include "operator/api/packed_text.h"
@@ -193,6 +194,27 @@ static void add_backup_texts(struct texts *texts, const struct kube_meta *meta, 
         json_slice_get(object, "metadata", "creationTimestamp", NULL), KUBE_LABEL_MAX);
 }
 
+static struct json_slice find_condition(struct json_slice status, const char *type)
+{
+    struct json_slice condition;
+    struct json_slice conditions = json_slice_member(status, "conditions");
+    for (const char *cursor = NULL; json_slice_next_element(conditions, &cursor, &condition);) {
+        if (json_slice_str_eq(json_slice_member(condition, "type"), type))
+            return condition;
+    }
+    return (struct json_slice){.data = NULL};
+}
+
+/* What the API server says to the pod that a backup waits for. */
+static uint64_t refusal_digest(struct json_slice status)
+{
+    struct json_slice accepted = find_condition(status, CONDITION_BACKUP_ACCEPTED);
+    struct json_slice message = json_slice_member(accepted, "message");
+    if (!json_slice_str_eq(json_slice_member(accepted, "reason"), reason_name(REASON_POD_REFUSED)))
+        return 0;
+    return hash64(HASH64_INIT, message.data, message.len) | 1;
+}
+
 static enum backup_phase backup_phase_of(struct json_slice status)
 {
     struct json_slice phase = json_slice_member(status, "phase");
@@ -272,6 +294,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
     ret->is_managed = json_slice_str_eq(json_slice_member(meta.labels, LABEL_MANAGED_BY), LABEL_MANAGED_BY_US);
     ret->drills = drills(spec, status);
     ret->backup_phase = backup_phase_of(status);
+    ret->refusal_digest = refusal_digest(status);
     scan_finalizers(object, ret);
     return &ret->object;
 }
@@ -306,17 +329,6 @@ const struct kube_projection projection_mysql_terminal = {.project = project_cus
 const struct kube_projection projection_mysql_backup = {.project = project_custom};
 
 /* ---- conditions ---- */
-
-static struct json_slice find_condition(struct json_slice status, const char *type)
-{
-    struct json_slice condition;
-    struct json_slice conditions = json_slice_member(status, "conditions");
-    for (const char *cursor = NULL; json_slice_next_element(conditions, &cursor, &condition);) {
-        if (json_slice_str_eq(json_slice_member(condition, "type"), type))
-            return condition;
-    }
-    return (struct json_slice){.data = NULL};
-}
 
 static bool condition_is(struct json_slice status, const char *type, const char *wanted)
 {

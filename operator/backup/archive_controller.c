@@ -404,10 +404,13 @@ static uint64_t tidy_digest(const struct archive_turn *turn)
 
 static void on_plan_done(void *work, const struct plan *plan, const struct error *err)
 {
-    UNUSED(plan);
     struct archive_turn *turn = work;
     struct archive_memory *memory = memory_of(turn);
-    if (err)
+    if (memory)
+        store_answer_take(&memory->store, turn->context.ns, plan, err);
+    if (err && memory && memory->store.is_refused)
+        reconcile_again_in(&turn->context, STORE_REFUSED_RECHECK_MS);
+    else if (err)
         reconcile_fail(&turn->context, err, "the pod that serves the volume");
     else if (memory)
         memory->tidied_for = tidy_digest(turn);

@@ -25,6 +25,7 @@
 #include "operator/backup/archive_decide.h"
 #include "operator/backup/archive_sweep.h"
 #include "operator/backup/backup_secrets.h"
+#include "operator/backup/store_answer.h"
 #include "operator/instance/agent_fleet.h"
 
 struct archive_memory {
@@ -43,6 +44,7 @@ struct archive_memory {
     struct archive_link link;
     uint64_t backups_digest;     /* of all of the cluster, and of the destination; 0: never looked */
     bool backup_runs;            /* one is not over */
+    struct store_answer store;   /* whether the pod in front of a volume could be made last time */
     uint64_t tidied_for;         /* what was wanted when pods that nobody needs were looked for */
     struct archive_sweep *sweep; /* NULL: none is under way */
     int64_t swept_ms;            /* monotonic, when the last one ended; 0: never */

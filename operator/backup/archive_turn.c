@@ -7,6 +7,7 @@
 #include "common/alloc.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/mysql_backup.h"
 
@@ -168,12 +169,28 @@ bool archive_turn_has_keys(const struct archive_turn *turn, const struct archive
     return memory->keys_ms > 0 && memory->keys_for == backup_secrets_meant(turn->spec.document);
 }
 
+/* Says why not. */
+static bool is_served(const struct archive_turn *turn, const struct backup_sources *sources,
+    const struct archive_memory *memory, const char *claim, char reason[static KUBE_CONDITION_REASON_MAX],
+    char message[static KUBE_CONDITION_MESSAGE_MAX])
+{
+    char waits[STORE_ANSWER_TEXT_SIZE];
+    const struct pod_object *pod = store_pod_find(sources, turn->context.ns, turn->context.name, claim);
+    if (store_pod_serves(pod, waits, sizeof(waits)))
+        return true;
+    bool is_refused = memory->store.is_refused && !(pod && pod->scheduled);
+    snprintf(reason, KUBE_CONDITION_REASON_MAX, "%s", is_refused ? reason_name(REASON_POD_REFUSED) : "StoreUnavailable");
+    snprintf(message, KUBE_CONDITION_MESSAGE_MAX,
+        "spec.backup.destination.persistentVolumeClaim: the pod that serves the volume is not ready: %s",
+        is_refused ? memory->store.text : waits);
+    return false;
+}
+
 bool archive_turn_task(const struct archive_turn *turn, const struct backup_sources *sources,
     const struct archive_memory *memory, struct archive_task *ret, char reason[static KUBE_CONDITION_REASON_MAX],
     char message[static KUBE_CONDITION_MESSAGE_MAX])
 {
     const struct backup_destination *destination = &turn->spec.destination;
-    char waits[PROJECTION_MESSAGE_MAX + 64];
     const char *claim = destination->kind == BACKUP_DESTINATION_VOLUME ? destination->claim : NULL;
     *reason = *message = '\0';
     if (!archive_turn_has_keys(turn, memory))
@@ -183,13 +200,8 @@ bool archive_turn_task(const struct archive_turn *turn, const struct backup_sour
         snprintf(message, KUBE_CONDITION_MESSAGE_MAX, "%s", memory->keys.message);
         return false;
     }
-    if (claim &&
-        !store_pod_serves(store_pod_find(sources, turn->context.ns, turn->context.name, claim), waits, sizeof(waits))) {
-        snprintf(reason, KUBE_CONDITION_REASON_MAX, "StoreUnavailable");
-        snprintf(message, KUBE_CONDITION_MESSAGE_MAX,
-            "spec.backup.destination.persistentVolumeClaim: the pod that serves the volume is not ready: %s", waits);
+    if (claim && !is_served(turn, sources, memory, claim, reason, message))
         return false;
-    }
     make_task(turn, sources, memory, ret);
     return true;
 }

@@ -130,6 +130,8 @@ void backup_controller_setup(struct manager *manager, const struct backup_contro
     controller->options = *options;
     if (controller->options.secrets_fresh_ms == 0)
         controller->options.secrets_fresh_ms = BACKUP_SECRETS_FRESH_MS;
+    if (controller->options.blocked_recheck_ms == 0)
+        controller->options.blocked_recheck_ms = STORE_REFUSED_RECHECK_MS;
     controller->resource = manager_use_kind(manager, &kube_kind_mysql_backup);
     controller->config_maps = manager_use_kind(manager, &kube_kind_config_map);
     controller->sources = (struct backup_sources){

@@ -17,6 +17,7 @@ struct backup_controller_options {
     const char *agent_image;               /* for clusters whose configuration names none; may be NULL */
     const struct strvec *watch_namespaces; /* empty or NULL: all */
     int64_t secrets_fresh_ms;              /* 0: BACKUP_SECRETS_FRESH_MS */
+    int64_t blocked_recheck_ms;            /* 0: STORE_REFUSED_RECHECK_MS */
     /* Shared with other controllers. */
     struct informer *backups, *clusters, *pods;
     struct agent_fleet *fleet;

@@ -10,6 +10,7 @@
 #include "operator/api/ready_conditions.h"
 #include "operator/backup/attempt_reason.h"
 #include "operator/backup/backup_donor.h"
+#include "operator/backup/backup_ready.h"
 
 /* Less is no news. */
 #define PROGRESS_MIN_BYTES ((uint64_t)(16 * KM_MIB))
@@ -195,7 +196,9 @@ static void say_accepted(const struct backup_snapshot *snapshot, struct backup_s
             "when that is made",
             snapshot->backup.destination.claim, snapshot->ns);
         set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, "ClaimNotFound", text);
-    } else if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
+    } else if (snapshot->store_refused)
+        set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, reason_name(REASON_POD_REFUSED), snapshot->store_message);
+    else if (last_was_refused(snapshot) && retry_left_ms(snapshot) > 0)
         set(snapshot, step, CONDITION_BACKUP_ACCEPTED, false, attempt_reason_name(ATTEMPT_STORE_REFUSED),
             snapshot->last.message);
     else
@@ -261,6 +264,17 @@ static void begin(const struct backup_snapshot *snapshot, struct backup_step *st
     step->event = "BackupStarted";
 }
 
+/* A refusal is told once, however often the pod is asked for. */
+static void await_store(const struct backup_snapshot *snapshot, struct backup_step *step)
+{
+    say(step, "waits for the pod that serves the volume: %s", snapshot->store_message);
+    const struct kube_condition *last = kube_conditions_find(&snapshot->last.conditions, CONDITION_READY);
+    if (!snapshot->store_refused || kube_condition_says(last, reason_name(REASON_POD_REFUSED), step->next.message))
+        return;
+    step->event = reason_name(REASON_POD_REFUSED);
+    step->warning = true;
+}
+
 static void decide_pending(const struct backup_snapshot *snapshot, struct backup_step *step)
 {
     char why[320];
@@ -287,7 +301,7 @@ static void decide_pending(const struct backup_snapshot *snapshot, struct backup
     if (snapshot->claim_missing)
         say(step, "waits for PersistentVolumeClaim %s, which does not exist", snapshot->backup.destination.claim);
     else if (!snapshot->store_ready)
-        say(step, "waits for the pod that serves the volume: %s", snapshot->store_message);
+        await_store(snapshot, step);
     else
         begin(snapshot, step, donor);
 }
@@ -756,31 +770,6 @@ static void decide_open(const struct backup_snapshot *snapshot, struct backup_st
         again_in(step, snapshot->created_ms + snapshot->backup.deadline_seconds * 1000 - snapshot->now_ms);
 }
 
-/* Ready: the backup exists. Until it does or has failed it is being made, or waits for what it needs. Backups that had
- * ended before there were these conditions stay as they are. */
-static void set_ready_conditions(const struct backup_snapshot *snapshot, struct backup_step *step)
-{
-    struct backup_status *next = &step->next;
-    if (backup_phase_is_final(snapshot->last.phase) && !kube_conditions_find(&next->conditions, CONDITION_READY) &&
-        !step->awaits_person)
-        return;
-    const struct kube_conditions others = next->conditions; /* setting some moves the others */
-    struct ready_reason pending = {false, backup_phase_names[next->phase ? next->phase : BACKUP_PHASE_PENDING],
-        str_empty(next->message) ? "the backup is not made yet" : next->message};
-    struct ready_view view = {.ready = ready_reason_of(&others, CONDITION_BACKUP_COMPLETE, pending),
-        .reconciling = {false, "Settled", "nothing is being done"},
-        .stalled = {false, "NotStalled", "nothing has to be changed by hand"}};
-    if (next->phase == BACKUP_PHASE_FAILED)
-        view.stalled =
-            ready_reason_of(&others, CONDITION_BACKUP_FAILED, (struct ready_reason){true, "Failed", next->message});
-    else if (step->awaits_person)
-        view.stalled =
-            (struct ready_reason){true, kube_conditions_find(&others, CONDITION_BACKUP_CLEAN)->reason, next->message};
-    else if (next->phase != BACKUP_PHASE_COMPLETED)
-        view.reconciling = (struct ready_reason){true, view.ready.reason, view.ready.message};
-    ready_conditions_set(&next->conditions, &view, snapshot->generation, snapshot->now_ms);
-}
-
 void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *ret)
 {
     *ret = (struct backup_step){.act = BACKUP_ACT_NONE};
@@ -792,5 +781,5 @@ void backup_decide(const struct backup_snapshot *snapshot, struct backup_step *r
         decide_final(snapshot, ret);
     else
         decide_open(snapshot, ret);
-    set_ready_conditions(snapshot, ret);
+    backup_ready_set(snapshot, ret);
 }

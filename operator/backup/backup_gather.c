@@ -7,9 +7,11 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "operator/api/backup_store_pod.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/final_backup_status.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/projections.h"
+#include "operator/api/ready_conditions.h"
 #include "operator/backup/store_pod.h"
 
 /* ---- the object itself ---- */
@@ -154,6 +156,27 @@ static const struct custom_object *find_cluster(const struct backup_sources *sou
     return (const struct custom_object *)store_get(informer_store(sources->clusters), key);
 }
 
+/* What an operator before us was answered: as it was, until we have asked. */
+static void keep_refusal(struct backup_snapshot *ret)
+{
+    const struct kube_condition *accepted = kube_conditions_find(&ret->last.conditions, CONDITION_BACKUP_ACCEPTED);
+    const struct kube_condition *stalled = kube_conditions_find(&ret->last.conditions, CONDITION_STALLED);
+    if (reason_of(accepted) != REASON_POD_REFUSED)
+        return;
+    ret->store_refused = true;
+    ret->store_refusal_stays = stalled && stalled->status == KUBE_CONDITION_TRUE;
+    snprintf(
+        ret->store_message, sizeof(ret->store_message), "%.*s", (int)sizeof(ret->store_message) - 1, accepted->message);
+}
+
+static void take_answer(const struct store_answer *answer, bool has_pod, struct backup_snapshot *ret)
+{
+    ret->store_refused = answer->is_refused;
+    ret->store_refusal_stays = answer->stays;
+    if (!str_empty(answer->text) && (!has_pod || answer->is_refused))
+        snprintf(ret->store_message, sizeof(ret->store_message), "%s", answer->text);
+}
+
 static void read_store(
     const struct backup_sources *sources, const struct backup_memory *memory, struct backup_snapshot *ret)
 {
@@ -165,8 +188,12 @@ static void read_store(
     ret->claim_missing = !destination->size && store_pod_lacks_claim(pod, destination->claim);
     ret->store_gone = !pod || pod->object.deleting;
     ret->store_ready = store_pod_serves(pod, ret->store_message, sizeof(ret->store_message));
-    if (!pod && !str_empty(memory->store_error))
-        snprintf(ret->store_message, sizeof(ret->store_message), "%s", memory->store_error);
+    if (pod && pod->scheduled)
+        return;
+    if (memory->store.is_known)
+        take_answer(&memory->store, pod != NULL, ret);
+    else if (!pod)
+        keep_refusal(ret);
 }
 
 /* ---- all ---- */

@@ -19,6 +19,7 @@ bool backup_phase_changed(const struct kube_object *old_object, const struct kub
 {
     if (!old_object || !new_object || old_object->deleting != new_object->deleting)
         return true;
-    return ((const struct custom_object *)old_object)->backup_phase !=
-        ((const struct custom_object *)new_object)->backup_phase;
+    const struct custom_object *before = (const struct custom_object *)old_object;
+    const struct custom_object *now = (const struct custom_object *)new_object;
+    return before->backup_phase != now->backup_phase || before->refusal_digest != now->refusal_digest;
 }

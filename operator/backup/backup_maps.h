@@ -9,7 +9,8 @@
 
 /* Map: the cluster that it names. */
 void backup_map_cluster(void *arg, const struct kube_object *object, controller_emit_fn emit, void *emit_arg);
-/* Predicate: it came, goes, or has another phase. Progress of one that runs is no news. */
+/* Predicate: it came, goes, has another phase, or its pod is refused in other words. Progress of one that runs is no
+ * news. */
 bool backup_phase_changed(const struct kube_object *old_object, const struct kube_object *new_object);
 
 #endif

@@ -11,6 +11,7 @@
 #include "common/hashmap.h"
 #include "operator/backup/backup_job.h"
 #include "operator/backup/backup_secrets.h"
+#include "operator/backup/store_answer.h"
 
 struct backup_memory {
     void *owner; /* whoever made it: for callbacks */
@@ -25,7 +26,7 @@ struct backup_memory {
     bool namespace_ends;                 /* the API server has said so: nobody ends that */
     int64_t namespace_asked_ms;          /* monotonic; 0: never */
     bool wants_store;                    /* the pod in front of its volume */
-    char store_error[256];               /* why that, or its claim, could not be made last time; "" it could */
+    struct store_answer store;           /* whether that, and its claim, could be made last time */
     /* Of the last look. */
     char *ns, *cluster, *claim; /* claim "" without a volume */
     enum backup_phase phase;

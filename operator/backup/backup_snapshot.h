@@ -14,6 +14,7 @@
 #include "common/backup_task.h"
 #include "operator/api/mysql_backup.h"
 #include "operator/api/mysql_cluster.h"
+#include "operator/backup/store_answer.h"
 
 /* A member of the cluster: there is a pod of its name. */
 struct backup_member {
@@ -93,10 +94,12 @@ struct backup_snapshot {
     char key_id[17];                                   /* of the key that seals; "" none */
     char secrets_version[BACKUP_SECRETS_VERSION_SIZE]; /* another one: a Secret was changed */
 
-    bool store_ready;        /* volumes: the pod in front of it serves. S3: always true */
-    bool store_gone;         /* volumes: there is no such pod, or it is being deleted */
-    bool claim_missing;      /* volumes: there is no such claim, and nobody but a person makes one */
-    char store_message[320]; /* what it waits for */
+    bool store_ready;         /* volumes: the pod in front of it serves. S3: always true */
+    bool store_gone;          /* volumes: there is no such pod, or it is being deleted */
+    bool claim_missing;       /* volumes: there is no such claim, and nobody but a person makes one */
+    bool store_refused;       /* volumes: the API server refuses that pod, or its claim: store_message */
+    bool store_refusal_stays; /* until somebody changes something */
+    char store_message[STORE_ANSWER_TEXT_SIZE]; /* what it waits for */
 
     struct backup_job_view job;
     struct backup_status last; /* as last written */

@@ -41,16 +41,18 @@ int backup_visit_write_finalizer(struct backup_visit *visit, bool wanted)
 
 /* ---- the pod in front of a volume ---- */
 
+/* A refusal is told at once, and asked about again after a while; other errors soon. */
 static void on_plan_done(void *work, const struct plan *plan, const struct error *err)
 {
-    UNUSED(plan);
     struct backup_visit *visit = work;
     struct backup_memory *memory = backup_visit_memory(visit);
-    if (memory)
-        snprintf(memory->store_error, sizeof(memory->store_error), "%s", err ? err->message : "");
-    if (err)
+    bool is_news = memory && store_answer_take(&memory->store, visit->context.ns, plan, err);
+    bool is_refused = memory && memory->store.is_refused;
+    if (is_refused)
+        reconcile_again_in(&visit->context, visit->controller->options.blocked_recheck_ms);
+    else if (err)
         reconcile_fail(&visit->context, err, NULL);
-    phases_go_on(&visit->context.phases, BACKUP_VISIT_DONE);
+    phases_go_on(&visit->context.phases, is_refused && is_news ? BACKUP_VISIT_DECIDE : BACKUP_VISIT_DONE);
 }
 
 /* Others of the cluster may need it: those that run, or are to, and those of which we know. */

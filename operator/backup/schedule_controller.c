@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "operator/api/api_kinds.h"
+#include "operator/api/condition_reason.h"
 #include "operator/api/in_place_status.h"
 #include "operator/api/in_place_wish.h"
 #include "operator/api/mysql_backup.h"
@@ -51,8 +52,9 @@ struct turn {
     struct time_zone zone;
     bool has_zone;
     char problem[KM_KIB];
-    char running[KUBE_NAME_MAX + 1]; /* a scheduled backup that is not over; "" none */
-    struct backup_summary written;   /* the status as it is */
+    char running[KUBE_NAME_MAX + 1];          /* a scheduled backup that is not over; "" none */
+    char refusal[KUBE_CONDITION_MESSAGE_MAX]; /* why the API server does not let that one begin; "": it does */
+    struct backup_summary written;            /* the status as it is */
     struct schedule_decision decision;
     struct removal removals[REMOVALS_MAX];
     int removal_count, removed;
@@ -147,6 +149,14 @@ static void add_item(struct item_list *list, struct retention_item item)
     list->items[list->count++] = item;
 }
 
+static void take_running(struct turn *turn, const struct custom_object *backup, const struct backup_status *status)
+{
+    const struct kube_condition *accepted = kube_conditions_find(&status->conditions, CONDITION_BACKUP_ACCEPTED);
+    bool is_refused = reason_of(accepted) == REASON_POD_REFUSED;
+    snprintf(turn->running, sizeof(turn->running), "%s", backup->name);
+    snprintf(turn->refusal, sizeof(turn->refusal), "%s", is_refused ? accepted->message : "");
+}
+
 static void take_backup(
     struct turn *turn, const struct custom_object *backup, struct backup_summary *summary, struct item_list *list)
 {
@@ -157,7 +167,7 @@ static void take_backup(
         note_backup(backup, status, summary);
         bool is_over = backup_phase_is_final(status->phase);
         if (!str_empty(backup->scheduled) && !is_over && !backup->object.deleting)
-            snprintf(turn->running, sizeof(turn->running), "%s", backup->name);
+            take_running(turn, backup, status);
         else if (!str_empty(backup->scheduled) && !backup->object.deleting)
             add_item(list, item_of(backup, status));
     }
@@ -409,6 +419,7 @@ static void turn_decide(struct turn *turn)
     view.zone = turn->has_zone ? &turn->zone : NULL;
     view.problem = *turn->problem ? turn->problem : NULL;
     view.running = *turn->running ? turn->running : NULL;
+    view.refusal = *turn->refusal ? turn->refusal : NULL;
     schedule_decide(&view, &turn->decision);
 }
 

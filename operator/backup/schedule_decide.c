@@ -4,6 +4,8 @@
 #include "operator/backup/schedule_decide.h"
 
 #include "operator/api/calendar.h"
+#include "operator/api/condition_reason.h"
+#include "operator/backup/store_answer.h"
 
 void schedule_run_name(const char *cluster, int64_t due_ms, char out[static SCHEDULE_NAME_SIZE])
 {
@@ -47,12 +49,24 @@ static void deal_with(const struct schedule_view *view, int64_t due, struct sche
     ret->skip = view->running && !str_eq(view->running, ret->name); /* else it was made, and only the status lacks */
 }
 
+/* The reason stands before it, as before that of a member (pod_refusal_told). */
+static void set_problem(const struct schedule_view *view, struct backup_summary *summary)
+{
+    if (view->problem)
+        snprintf(summary->problem, sizeof(summary->problem), "%s", view->problem);
+    else if (view->running && view->refusal)
+        snprintf(summary->problem, sizeof(summary->problem), "%s: MysqlBackup %s: %.*s",
+            reason_name(REASON_POD_REFUSED), view->running, STORE_ANSWER_TEXT_SIZE, view->refusal);
+    else
+        *summary->problem = '\0';
+}
+
 void schedule_decide(const struct schedule_view *view, struct schedule_decision *ret)
 {
     struct backup_summary *summary = &ret->summary;
     *ret = (struct schedule_decision){.summary = view->last};
     summary->next_ms = 0;
-    snprintf(summary->problem, sizeof(summary->problem), "%s", str_or_empty(view->problem));
+    set_problem(view, summary);
     if (view->problem || !view->zone)
         return;
     if (!view->spec->schedule || view->spec->suspend) {

@@ -9,6 +9,7 @@
  *  - of the times since lastScheduleTime only the last one counts: what was missed is caught up once;
  *  - while a run is not over the next one is left out, not put behind it;
  *  - suspended is as if there were no schedule;
+ *  - one that the API server does not let begin is a problem that the status tells, and holds up nothing;
  *  - a cluster that is paused, stopped (0 replicas) or whose schedule has a problem waits, and then catches up.
  * The object first, then the status: who comes after a crash in between finds the name taken.
  */
@@ -29,6 +30,7 @@ struct schedule_view {
     const char *problem;          /* NULL: none */
     bool waits;                   /* paused or stopped */
     const char *running;          /* a scheduled one that is not over; NULL: none */
+    const char *refusal;          /* why the API server does not let that one begin; NULL: it does */
     int64_t now_ms;
     struct backup_summary last; /* with what the caller knows of backups: last_backup, last_failure */
 };

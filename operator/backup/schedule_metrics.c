@@ -117,7 +117,7 @@ static const struct {
          .labels = {"namespace", "name"}},
         next_of},
     {{.name = "kubemysql_cluster_backup_problem",
-         .help = "1 if spec.backup has a problem, so that its schedule cannot be kept.",
+         .help = "1 if spec.backup has a problem, or its backup cannot begin, so that its schedule cannot be kept.",
          .type = METRIC_GAUGE,
          .labels = {"namespace", "name"}},
         problem_of},

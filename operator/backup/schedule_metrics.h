@@ -9,7 +9,8 @@
  *   kubemysql_cluster_next_backup_timestamp_seconds{namespace,name}
  *       of the schedule; none without one
  *   kubemysql_cluster_backup_problem{namespace,name}
- *       1: there is a schedule and it cannot be kept; only with spec.backup
+ *       1: there is a schedule and it cannot be kept, or the API server refuses the pod of its backup; only with
+ *       spec.backup
  *   kubemysql_cluster_backups_skipped_total{namespace,name}
  *       runs left out because the one before was not over, seen by this process
  * A cluster that is forgotten has none of them.

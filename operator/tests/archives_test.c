@@ -588,6 +588,36 @@ static bool take_store_away(struct operator_world *world)
     return kube_api_double_remove(world->api, find_store(world));
 }
 
+#define STORE_REFUSED "exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1"
+
+static bool refusal_is_told(struct operator_world *world)
+{
+    if (!says(world, "False/PodRefused", STORE_REFUSED "; raise the ResourceQuota of namespace ns1"))
+        return false;
+    kube_api_double_clear_faults(world->api);
+    world_edit_json(world, PATH_CLUSTER, "{'metadata': {'annotations': {'a': 'b'}}}"); /* asked about at once */
+    return true;
+}
+
+static void test_to_a_volume_whose_pod_is_refused(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {refusal_is_told, waits_for_store, store_serves, told_0, NULL};
+    struct operator_world *world = operator_world_new();
+    world->secrets_fresh_ms = 50;
+    kube_api_double_fault(world->api,
+        &(struct kube_api_fault){.method = "POST",
+            .path_prefix = PATH_CORE "pods",
+            .times = -1,
+            .kind = KUBE_API_FAULT_STATUS,
+            .status = 403,
+            .message = STORE_REFUSED});
+    world_put_cluster(world,
+        "'backup': {'destination': {'persistentVolumeClaim': {'claimName': 'nas'}}, 'binlogs': {'enabled': true}}");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 /* The pod in front of it is there for as long as it is archived to. */
 static void test_to_a_volume(void **state)
 {
@@ -757,6 +787,7 @@ int main(void)
         cmocka_unit_test(test_spec_taken_away),
         cmocka_unit_test(test_needs_a_destination),
         cmocka_unit_test(test_to_a_volume),
+        cmocka_unit_test(test_to_a_volume_whose_pod_is_refused),
         cmocka_unit_test(test_an_agent_of_an_earlier_version),
         cmocka_unit_test(test_a_pod_of_another_build),
         cmocka_unit_test(test_a_copied_member_while_paused),

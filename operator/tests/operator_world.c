@@ -75,6 +75,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     const struct backup_controller_options backup_options = {
         .agent_image = world->agent_image,
         .secrets_fresh_ms = world->secrets_fresh_ms,
+        .blocked_recheck_ms = world->backup_recheck_ms,
         .backups = backups,
         .clusters = clusters,
         .pods = pods,

@@ -46,6 +46,7 @@ struct operator_world {
     int64_t secrets_fresh_ms;                        /* as in cluster_controller_options */
     int64_t sweep_ms;                                /* as in archive_controller_options */
     int64_t terminal_recheck_ms;                     /* blocked_recheck_ms of terminal_controller_options */
+    int64_t backup_recheck_ms;                       /* likewise of backup_controller_options */
     bool app, config_map_sync, sync_without_consent; /* as in operator_options */
     const char *version;                             /* as in cluster_controller_options */
     const char *agent_image;                         /* likewise */

@@ -94,6 +94,8 @@ static void read_flags(const json_t *json, struct backup_snapshot *ret)
     ret->store_gone = json_path_bool(json, "storeGone", false);
     ret->store_ready = json_path_bool(json, "storeReady", true);
     ret->claim_missing = json_path_bool(json, "claimMissing", false);
+    ret->store_refused = json_path_bool(json, "storeRefused", false);
+    ret->store_refusal_stays = json_path_bool(json, "storeRefusalStays", false);
     ret->deleting = json_object_get(json, "deletedSecondsAgo") != NULL;
     ret->deleted_ms = ret->now_ms - json_path_int(json, "deletedSecondsAgo", 0) * 1000;
     ret->secrets_known = json_path_bool(json, "secretsKnown", true);

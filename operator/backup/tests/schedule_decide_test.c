@@ -119,11 +119,43 @@ static void test_moments(void **state)
     }
 }
 
+/* It holds up nothing: the next one is left out as ever, and the time after that is told. */
+static void test_a_backup_that_is_refused(void **state)
+{
+    UNUSED(state);
+    struct time_zone zone;
+    time_zone_utc(&zone);
+    struct backup_spec spec = {.schedule = "0 3 * * *", .time_zone = "UTC"};
+    struct schedule_decision decision;
+    struct schedule_view view = {.cluster = "shop",
+        .spec = &spec,
+        .zone = &zone,
+        .running = "shop-202611210300",
+        .refusal = "Pod shop-store-1: exceeded quota",
+        .now_ms = at("2026-11-22T03:00:00Z")};
+    assert_int_equal(cron_parse(spec.schedule, &spec.cron, NULL), 0);
+    snprintf(view.last.schedule, sizeof(view.last.schedule), "0 3 * * * UTC");
+    view.last.scheduled_ms = at("2026-11-21T03:00:00Z");
+    schedule_decide(&view, &decision);
+    assert_string_equal(
+        decision.summary.problem, "PodRefused: MysqlBackup shop-202611210300: Pod shop-store-1: exceeded quota");
+    assert_true(decision.skip);
+    assert_int_equal(decision.summary.next_ms, at("2026-11-23T03:00:00Z"));
+    view.last = decision.summary;
+    view.problem = "it is wrong";
+    schedule_decide(&view, &decision);
+    assert_string_equal(decision.summary.problem, "it is wrong");
+    view.problem = view.refusal = NULL;
+    schedule_decide(&view, &decision);
+    assert_string_equal(decision.summary.problem, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_a_backup_that_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

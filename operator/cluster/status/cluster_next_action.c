@@ -52,8 +52,8 @@ static bool say_how_to_be_accepted(struct report *report, char *out, size_t size
     else if (secrets->user_password == USER_PASSWORD_EMPTY)
         report_put_text(out, size, "put a password into key %s of Secret %s; it is empty", cluster->password_secret_key,
             cluster->password_secret_name);
-    else if (!str_empty(snapshot->last.backup_problem) && json_path(cluster->document, "backup"))
-        report_put_text(out, size, "correct the spec: %s", snapshot->last.backup_problem);
+    else if (!str_empty(report_backup_problem(snapshot)))
+        report_put_text(out, size, "correct the spec: %s", report_backup_problem(snapshot));
     else
         return false;
     return true;
@@ -176,6 +176,9 @@ static void say_what_comes_next(struct report *report)
     else if (!unready && !report->snapshot->cluster.paused && !report->snapshot->final.deleting &&
         in_place_remedy(report->snapshot, again, sizeof(again)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", again);
+    else if (!unready && !report->snapshot->final.deleting && report_backup_refusal(report->snapshot))
+        report_put_text(status->next_action, sizeof(status->next_action), "let the scheduled backup begin: %s",
+            report_backup_refusal(report->snapshot));
     else if (!unready && !report->snapshot->cluster.paused && say_how_to_archive(report, archive, sizeof(archive)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", archive);
     else if (!unready && !report->snapshot->cluster.paused &&

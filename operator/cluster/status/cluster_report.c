@@ -215,8 +215,8 @@ static void set_accepted(struct report *report)
         set(report, CONDITION_ACCEPTED, false, reason_name(REASON_SECRET_MISSING), "%s", text);
     else if (first_start_fails(snapshot, &first))
         set(report, CONDITION_ACCEPTED, false, reason_name(first.reason), "%s", first.message);
-    else if (!str_empty(snapshot->last.backup_problem) && json_path(snapshot->cluster.document, "backup"))
-        set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", snapshot->last.backup_problem);
+    else if (!str_empty(report_backup_problem(snapshot)))
+        set(report, CONDITION_ACCEPTED, false, "InvalidBackup", "%s", report_backup_problem(snapshot));
     else if (report->status->roll.phase == ROLL_PHASE_ROLLED_BACK)
         set(report, CONDITION_ACCEPTED, true, "Accepted", "the spec is good; it is not in force, RolledBack says why");
     else if (decision->gate == GATE_CHECKING)

@@ -3,6 +3,8 @@
 
 #include "operator/cluster/status/cluster_report_parts.h"
 
+#include "common/json.h"
+#include "operator/api/pod_answer.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/status/cluster_trouble.h"
@@ -37,6 +39,22 @@ bool report_set_is_unobserved(const struct cluster_snapshot *snapshot)
 {
     const struct stateful_set_object *set = snapshot->stateful_set;
     return set && set->observed_generation < set->object.generation;
+}
+
+static const char *backup_problem_of(const struct cluster_snapshot *snapshot)
+{
+    return json_path(snapshot->cluster.document, "backup") ? snapshot->last.backup_problem : "";
+}
+
+const char *report_backup_problem(const struct cluster_snapshot *snapshot)
+{
+    const char *problem = backup_problem_of(snapshot);
+    return pod_refusal_told(problem) ? "" : problem;
+}
+
+const char *report_backup_refusal(const struct cluster_snapshot *snapshot)
+{
+    return pod_refusal_told(backup_problem_of(snapshot));
 }
 
 bool report_is_of_claims(const struct cluster_outcome *outcome)

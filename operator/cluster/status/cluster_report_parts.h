@@ -30,6 +30,10 @@ struct report {
 void KM_PRINTF(3, 4) report_put_text(char *out, size_t size, const char *fmt, ...);
 /* What is the matter with a member; "": nothing that is known. */
 void report_instance_message(const struct cluster_member *member, char *out, size_t size);
+/* Of the controller of schedules: why spec.backup cannot be followed; "": it can. */
+const char *report_backup_problem(const struct cluster_snapshot *snapshot);
+/* Likewise: which scheduled backup the API server does not let begin, and what to do; NULL: none. */
+const char *report_backup_refusal(const struct cluster_snapshot *snapshot);
 bool report_wants(const struct report *report, const struct cluster_member *member);
 /* The StatefulSet controller has not taken up what was applied after the decision: which pods are of an older template
  * is not known yet. */

@@ -210,8 +210,10 @@ static const char *not_stalled(const struct view *view, bool is_ready)
         return MAY_GO_ON;
     if (in_place_remedy(view->snapshot, remedy, sizeof(remedy)))
         return "the primary takes writes; RestoredInPlace says what is wrong";
-    return healthy && healthy->status == KUBE_CONDITION_FALSE ? "the primary takes writes; Healthy says what is wrong"
-                                                              : "nothing has to be changed by hand";
+    if (healthy && healthy->status == KUBE_CONDITION_FALSE)
+        return "the primary takes writes; Healthy says what is wrong";
+    return report_backup_refusal(view->snapshot) ? "the primary takes writes; Degraded says what is wrong"
+                                                 : "nothing has to be changed by hand";
 }
 
 static struct ready_reason stalled(const struct view *view, bool is_ready)
@@ -277,8 +279,8 @@ int64_t cluster_report_ready_again_ms(const struct cluster_snapshot *snapshot, c
 
 /* ---- the state, and Degraded ---- */
 
-/* The condition that says what is missing; NULL: nothing is. */
-static const struct kube_condition *shortfall(const struct kube_conditions *conditions)
+/* By the condition that says what is missing; a scheduled backup that cannot begin has none here. */
+static struct ready_reason shortfall(const struct cluster_snapshot *snapshot, const struct kube_conditions *conditions)
 {
     static const struct {
         const char *type;
@@ -298,18 +300,23 @@ static const struct kube_condition *shortfall(const struct kube_conditions *cond
     for (size_t i = 0; i < ARRAY_LEN(said); i++) {
         const struct kube_condition *condition = kube_conditions_find(conditions, said[i].type);
         if (condition && condition->status == said[i].bad)
-            return condition;
+            return (struct ready_reason){true, condition->reason, condition->message};
     }
-    return refused_growth(conditions);
+    const struct kube_condition *growth = refused_growth(conditions);
+    if (growth)
+        return (struct ready_reason){true, growth->reason, growth->message};
+    const char *refusal = report_backup_refusal(snapshot);
+    return (struct ready_reason){refusal != NULL, reason_name(REASON_POD_REFUSED), str_or_empty(refusal)};
 }
 
-static struct ready_reason degraded(const struct kube_conditions *conditions, enum cluster_state state)
+static struct ready_reason degraded(
+    const struct cluster_snapshot *snapshot, const struct kube_conditions *conditions, enum cluster_state state)
 {
     const struct kube_condition *ready = kube_conditions_find(conditions, CONDITION_READY);
-    const struct kube_condition *missing = shortfall(conditions);
+    struct ready_reason missing = shortfall(snapshot, conditions);
     bool is_ready = ready->status == KUBE_CONDITION_TRUE, says_so = state == CLUSTER_STATE_DEGRADED;
-    if (missing && (says_so || (is_ready && state != CLUSTER_STATE_OFFLINE)))
-        return (struct ready_reason){true, missing->reason, missing->message};
+    if (missing.holds && (says_so || (is_ready && state != CLUSTER_STATE_OFFLINE)))
+        return missing;
     if (says_so && !is_ready)
         return (struct ready_reason){true, ready->reason, ready->message};
     if (says_so)
@@ -321,9 +328,9 @@ static struct ready_reason degraded(const struct kube_conditions *conditions, en
 void cluster_report_degraded(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct kube_conditions others = status->conditions; /* setting one moves them */
-    if (status->state == CLUSTER_STATE_HEALTHY && shortfall(&others))
+    if (status->state == CLUSTER_STATE_HEALTHY && shortfall(snapshot, &others).holds)
         status->state = CLUSTER_STATE_DEGRADED;
-    struct ready_reason words = degraded(&others, status->state);
+    struct ready_reason words = degraded(snapshot, &others, status->state);
     kube_conditions_set(&status->conditions, CONDITION_DEGRADED,
         words.holds ? KUBE_CONDITION_TRUE : KUBE_CONDITION_FALSE, words.reason, snapshot->generation, snapshot->now_ms,
         "%s", words.message);
