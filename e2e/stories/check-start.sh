@@ -49,7 +49,7 @@ for c in mariadb mysql; do
 
   say "$c: a value that only a start finds"
   mycnf '{"default_time_zone":"Nowhere/Land"}'
-  wait_until 120 "the condition" condition_says myc "$c" Accepted 'MycnfRejected: spec.mycnf: default_time_zone = Nowhere/Land: .*does not start: .*time zone'
+  wait_until 120 "the condition" condition_says myc "$c" Accepted 'MycnfRejected: spec.mycnf.default_time_zone: default_time_zone = Nowhere/Land: .*does not start: .*time zone'
   say "$c: refused after $(since "$begin"): $(condition_text myc "$c" Accepted)"
   untouched "a time zone that does not exist"
   expect_eq "the ConfigMap" "$(kn get configmap "$c-mysql-config" -o yaml | grep -c Nowhere || :)" 0
@@ -57,7 +57,7 @@ for c in mariadb mysql; do
 
   say "$c: a value that the look lets pass, and the running server refuses"
   mycnf '{"default_storage_engine":"NOPE"}'
-  wait_until 120 "the condition" condition_says myc "$c" Accepted 'MycnfRejected: spec.mycnf: default_storage_engine = NOPE: .*does not start'
+  wait_until 120 "the condition" condition_says myc "$c" Accepted 'MycnfRejected: spec.mycnf.default_storage_engine: default_storage_engine = NOPE: .*does not start'
   say "$c: refused after $(since "$begin"): $(condition_text myc "$c" Accepted)"
   untouched "a storage engine that does not exist"
   takes_back default_storage_engine

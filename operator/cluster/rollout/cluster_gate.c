@@ -10,6 +10,7 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/mycnf_blame.h"
 
 #define PLACE_PREFIX "podTemplate: no node takes the check pod, which is placed as a member's pod is: "
 
@@ -85,6 +86,14 @@ static void refuse_memory(const struct cluster_snapshot *snapshot, struct cluste
     refuse(decision, REASON_MYCNF_REJECTED, "", text);
 }
 
+static void refuse_mycnf(const struct cluster_snapshot *snapshot, const char *words, struct cluster_decision *decision)
+{
+    char options[MYCNF_BLAME_SIZE], prefix[MYCNF_BLAME_SIZE + 2];
+    mycnf_blame_or_all(snapshot, words, options, sizeof(options));
+    snprintf(prefix, sizeof(prefix), "%s: ", options);
+    refuse(decision, REASON_MYCNF_REJECTED, prefix, str_empty(words) ? "the server does not start with it" : words);
+}
+
 /* One that was ended for want of memory says nothing. */
 static void judge_words(
     const struct cluster_snapshot *snapshot, const struct pod_object *pod, struct cluster_decision *decision)
@@ -104,8 +113,7 @@ static void judge_words(
         if (pod_reason_is_memory(pod->problem_reason))
             refuse_memory(snapshot, decision);
         else
-            refuse(decision, REASON_MYCNF_REJECTED,
-                "spec.mycnf: ", str_empty(words) ? "the server does not start with it" : words);
+            refuse_mycnf(snapshot, words, decision);
         break;
     }
 }

@@ -10,9 +10,9 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/mycnf_blame.h"
 #include "operator/cluster/state/pod_refusal.h"
 #include "operator/cluster/state/storage_class.h"
-#include "operator/cluster/status/mycnf_blame.h"
 
 static const char *pod_reason(const struct cluster_member *member)
 {
@@ -61,7 +61,7 @@ static const char *field_to_blame(const struct cluster_member *member)
         return str_eq(pod->problem_container, CONTAINER_INJECT) ? " (images.agent)" : " (images.mysql)";
     if (pod_reason_is_memory(pod->problem_reason))
         return " (limits.memory)";
-    return member_refuses_mycnf(member) ? " (spec.mycnf)" : "";
+    return member_refuses_mycnf(member) ? " (mycnf)" : "";
 }
 
 void member_trouble_text(const struct cluster_member *member, char *out, size_t size)

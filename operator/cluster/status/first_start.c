@@ -9,8 +9,8 @@
 #include "operator/cluster/rollout/roll_target.h"
 #include "operator/cluster/state/config_field.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/mycnf_blame.h"
 #include "operator/cluster/status/cluster_trouble.h"
-#include "operator/cluster/status/mycnf_blame.h"
 
 static bool is_of(const struct pod_object *pod, const char *container)
 {
@@ -77,13 +77,13 @@ static bool blames_mycnf(const struct cluster_snapshot *snapshot, const struct p
 static void say_mycnf(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, struct first_start *ret)
 {
-    char options[256];
+    char field[MYCNF_BLAME_SIZE];
     if (takes_too_much_memory(member->pod)) {
         config_memory_too_small(&snapshot->cluster, &snapshot->config, ret->message, sizeof(ret->message));
         return;
     }
-    bool is_named = mycnf_blame(snapshot, member->pod->problem_message, options, sizeof(options));
-    const char *field = is_named ? options : "spec.mycnf", *words = member->pod->problem_message;
+    const char *words = member->pod->problem_message;
+    mycnf_blame_or_all(snapshot, words, field, sizeof(field));
     snprintf(ret->remedy, sizeof(ret->remedy), "correct %s: %s: %s", field, member->name, words);
     snprintf(ret->message, sizeof(ret->message), "%s: %s", field, words);
 }

@@ -2,7 +2,7 @@
 /* Which options of a my.cnf a server's words name. */
 #include "common/base.h"
 
-#include "operator/cluster/status/mycnf_blame.h"
+#include "operator/cluster/state/mycnf_blame.h"
 
 #include <setjmp.h>
 #include <cmocka.h>
@@ -58,8 +58,40 @@ static void options_are_named(void **state)
     }
 }
 
+/* Words that name no option blame all of my.cnf, wherever it is set. */
+static void places_are_named(void **state)
+{
+    static const struct {
+        const char *own, *config, *named; /* mycnf of each; NULL: none. The merged one has those of config, too */
+        const char *words, *wanted;
+    } table[] = {
+        {"{\"a_b\": 1}", NULL, NULL, "it ends", "spec.mycnf"},
+        {NULL, "{\"mycnf\": {\"a_b\": 1}}", "{\"a_b\": 1}", "it ends", "spec.config.spec.mycnf"},
+        {NULL, NULL, "{\"a_b\": 1}", "it ends", "spec.mycnf of MysqlConfig c1"},
+        {"{\"a_b\": 1}", "{\"mycnf\": {\"a_b\": 2}}", "{\"a_b\": 2, \"c\": 3}", "it ends",
+            "spec.mycnf or spec.mycnf of MysqlConfig c1"},
+        {NULL, NULL, NULL, "it ends", "my.cnf"},
+        {"{}", NULL, NULL, "it ends", "my.cnf"},
+        {"{\"a_b\": 1}", NULL, "{\"c_d\": 1}", "unknown variable 'c_d=1'", "spec.mycnf.c_d of MysqlConfig c1"},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        char out[MYCNF_BLAME_SIZE];
+        struct cluster_snapshot snapshot = {.ns = NULL};
+        _cleanup_(json_decrefp) json_t *own = table[i].own ? parse(table[i].own) : NULL;
+        _cleanup_(json_decrefp) json_t *config = table[i].config ? parse(table[i].config) : NULL;
+        _cleanup_(json_decrefp) json_t *named = table[i].named ? parse(table[i].named) : NULL;
+        snapshot.cluster.mycnf = own;
+        snapshot.cluster.config_spec = config;
+        snapshot.cluster.config_name = "c1";
+        snapshot.config.mycnf = named;
+        mycnf_blame_or_all(&snapshot, table[i].words, out, sizeof(out));
+        assert_string_equal(out, table[i].wanted);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(options_are_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options_are_named), cmocka_unit_test(places_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

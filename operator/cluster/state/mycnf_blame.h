@@ -11,8 +11,12 @@
 
 #include "operator/cluster/state/cluster_snapshot.h"
 
+#define MYCNF_BLAME_SIZE 384
+
 /* "spec.mycnf.max_conections", "spec.mycnf.a of MysqlConfig c1": the first few of them, with commas. False: they name
  * none that the user has set. */
 bool mycnf_blame(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size);
+/* Likewise; where they name none: all places in which options are set, "spec.mycnf or spec.config.spec.mycnf". */
+void mycnf_blame_or_all(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
-#include "operator/cluster/status/mycnf_blame.h"
+#include "operator/cluster/state/mycnf_blame.h"
 
 #include "common/json.h"
 
@@ -66,7 +66,7 @@ static bool names_value(const char *words, const json_t *value)
 /* Where options are set: what is given for the cluster wins. */
 struct place {
     const json_t *mycnf;
-    const char *before, *after; /* the option */
+    const char *path, *after; /* around the option */
 };
 
 static bool is_set_before(const struct place *places, size_t count, const char *key)
@@ -94,24 +94,59 @@ static int name_all(const struct place *places, size_t count, const char *words,
             if (!is_named || json_is_null(value) || is_set_before(places, i, key) || named == NAMED_MAX)
                 continue;
             size_t len = strlen(out);
-            snprintf(out + len, size - len, "%s%s%s%s", named > 0 ? ", " : "", places[i].before, key, places[i].after);
+            snprintf(out + len, size - len, "%s%s.%s%s", named > 0 ? ", " : "", places[i].path, key, places[i].after);
             named++;
         }
     }
     return named;
 }
 
-bool mycnf_blame(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size)
+#define PLACES 3
+#define OF_CONFIG_SIZE (KUBE_NAME_MAX + 32)
+
+static void find_places(
+    const struct cluster_snapshot *snapshot, struct place places[static PLACES], char of_config[static OF_CONFIG_SIZE])
 {
     const struct mysql_cluster *cluster = &snapshot->cluster;
-    char of_config[KUBE_NAME_MAX + 32];
-    snprintf(of_config, sizeof(of_config), " of MysqlConfig %s", str_or_empty(cluster->config_name));
-    const struct place places[] = {
-        {cluster->mycnf, "spec.mycnf.", ""},
-        {json_object_get(cluster->config_spec, "mycnf"), "spec.config.spec.mycnf.", ""},
-        {cluster->config_name ? snapshot->config.mycnf : NULL, "spec.mycnf.", of_config},
-    };
+    snprintf(of_config, OF_CONFIG_SIZE, " of MysqlConfig %s", str_or_empty(cluster->config_name));
+    places[0] = (struct place){cluster->mycnf, "spec.mycnf", ""};
+    places[1] = (struct place){json_object_get(cluster->config_spec, "mycnf"), "spec.config.spec.mycnf", ""};
+    places[2] = (struct place){cluster->config_name ? snapshot->config.mycnf : NULL, "spec.mycnf", of_config};
+}
+
+bool mycnf_blame(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size)
+{
+    char of_config[OF_CONFIG_SIZE];
+    struct place places[PLACES];
+    find_places(snapshot, places, of_config);
     out[0] = '\0';
-    return name_all(places, ARRAY_LEN(places), words, false, out, size) > 0 ||
-        name_all(places, ARRAY_LEN(places), words, true, out, size) > 0;
+    return name_all(places, PLACES, words, false, out, size) > 0 || name_all(places, PLACES, words, true, out, size) > 0;
+}
+
+/* The merged configuration holds what is given inline as well. */
+static bool has_options(const struct place *places, size_t i)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)places[i].mycnf, key, value) {
+        if (!json_is_null(value) && !is_set_before(places, i, key))
+            return true;
+    }
+    return false;
+}
+
+void mycnf_blame_or_all(const struct cluster_snapshot *snapshot, const char *words, char *out, size_t size)
+{
+    char of_config[OF_CONFIG_SIZE];
+    struct place places[PLACES];
+    if (mycnf_blame(snapshot, words, out, size))
+        return;
+    find_places(snapshot, places, of_config);
+    for (size_t i = 0; i < PLACES; i++) {
+        size_t len = strlen(out);
+        if (has_options(places, i))
+            snprintf(out + len, size - len, "%s%s%s", len > 0 ? " or " : "", places[i].path, places[i].after);
+    }
+    if (!*out)
+        snprintf(out, size, "my.cnf");
 }
