@@ -259,7 +259,7 @@ static const char *volume_field(const struct cluster_snapshot *snapshot, const j
 static void blame_template(
     const struct cluster_snapshot *snapshot, struct cluster_decision *decision, char *out, size_t size)
 {
-    char field[CONFIG_FIELD_SIZE] = "podTemplate";
+    char field[CONFIG_FIELD_CHOICE_SIZE] = "podTemplate";
     const char *message = snapshot->template_answer.message, *container = NULL;
     _cleanup_(json_decrefp) json_t *pod = str_empty(message) ? NULL : desired_trial_pod(snapshot);
     if (pod)
@@ -270,7 +270,7 @@ static void blame_template(
     const char *volume = resources ? NULL : volume_field(snapshot, pod);
     decision->gate_is_of_volume = str_eq(volume, CLUSTER_VOLUME_SOURCE_FIELD);
     if (resources)
-        config_field_name(&snapshot->cluster, resources, field, sizeof(field));
+        config_field_choice(&snapshot->cluster, resources, field, sizeof(field));
     else if (volume)
         snprintf(field, sizeof(field), "%s", volume);
     snprintf(out, size, "%s: the API server refuses a pod %s it%s%s%s: ", field, volume ? "with" : "of",
@@ -279,7 +279,7 @@ static void blame_template(
 
 void cluster_gate_decide(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    char runtime[17], prefix[CONFIG_FIELD_SIZE + 256];
+    char runtime[17], prefix[CONFIG_FIELD_CHOICE_SIZE + 256];
     desired_runtime_hash(snapshot, runtime);
     const struct stateful_set_object *set = snapshot->stateful_set;
     const struct pod_object *pod = snapshot->check_pod;

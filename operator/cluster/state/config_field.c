@@ -13,6 +13,13 @@ void config_field_name(const struct mysql_cluster *cluster, const char *field, c
         snprintf(out, size, "spec.config.spec.%s", field);
 }
 
+void config_field_choice(const struct mysql_cluster *cluster, const char *field, char *out, size_t size)
+{
+    config_field_name(cluster, field, out, size);
+    if (cluster->config_name && !json_path(cluster->config_spec, field))
+        snprintf(out + strlen(out), size - strlen(out), ", or the cluster's own spec.config.spec.%s", field);
+}
+
 /* "spec.containers[mysql].resources.limits.memory" of a podTemplate, if it sets that. */
 static const char *limit_of_template(const json_t *pod_template, const char *container, char *path, size_t size)
 {

@@ -13,6 +13,10 @@
 /* field: "images.mysql". Gives "spec.config.spec.images.mysql", or "spec.images.mysql of MysqlConfig shared". The
  * inline configuration wins; what stands nowhere is set where the rest of the configuration is. */
 void config_field_name(const struct mysql_cluster *cluster, const char *field, char *out, size_t size);
+#define CONFIG_FIELD_CHOICE_SIZE (CONFIG_FIELD_SIZE + 64)
+/* Likewise, and beside a MysqlConfig, which others may own, where the cluster itself can set it: "spec.resources of
+ * MysqlConfig shared, or the cluster's own spec.config.spec.resources". */
+void config_field_choice(const struct mysql_cluster *cluster, const char *field, char *out, size_t size);
 /* Likewise, of the memory limit that a container of the members' pods has; a podTemplate comes over resources. Returns
  * its value there, borrowed; NULL: none is set. config: the merged one. */
 const char *config_memory_limit(const struct mysql_cluster *cluster, const struct mysql_config_spec *config,
