@@ -32,7 +32,7 @@ static const struct metric_desc desc_expiry = {
 
 static const struct metric_desc desc_epoch = {
     .name = "kubemysql_cluster_epoch",
-    .help = "Grows with every change of the primary.",
+    .help = "Grows with every change of the primary, and of what commits wait for (as by scaling).",
     .type = METRIC_GAUGE,
     .labels = {"namespace", "name"},
 };

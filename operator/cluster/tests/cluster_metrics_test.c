@@ -63,6 +63,7 @@ static void what_is_unknown_has_no_sample(void **state)
     static const struct cluster_status status = {.roles.epoch = 0};
     const char *text = render(*state, &snapshot, &status);
     has(text, "kubemysql_cluster_epoch" SHOP "} 0\n");
+    has(text, "# HELP kubemysql_cluster_epoch Grows with every change of the primary, and of what commits wait for");
     has_no(text, "kubemysql_cluster_state{");
     has_no(text, "kubemysql_cluster_primary{");
     has_no(text, "kubemysql_cluster_switchover_writes_blocked_seconds{");
