@@ -173,14 +173,27 @@ static bool owned_matches(const struct owned_key *owned, const char *key)
     return key_len > 0 && strncmp(owned->key, key, key_len) == 0;
 }
 
-const char *mycnf_owned_reason(const char *key)
+static const struct owned_key *find_owned(const char *key)
 {
     const char *bare = strip_connection(strip_modifiers(key));
     for (size_t i = 0; i < ARRAY_LEN(owned_keys); i++) {
         if (owned_matches(&owned_keys[i], key) || owned_matches(&owned_keys[i], bare))
-            return owned_keys[i].reason;
+            return &owned_keys[i];
     }
     return NULL;
+}
+
+const char *mycnf_owned_reason(const char *key)
+{
+    const struct owned_key *owned = find_owned(key);
+    return owned ? owned->reason : NULL;
+}
+
+/* Shorter than what is owned. */
+static bool is_abbreviation(const struct owned_key *owned, const char *key)
+{
+    size_t len = strlen(owned->key) - (owned->key[strlen(owned->key) - 1] == '*');
+    return strlen(strip_connection(strip_modifiers(key))) < len;
 }
 
 /* '-' to '_'. False if it does not fit. */
@@ -275,9 +288,13 @@ static void check_key(
         add_no_name(key, prefix, problems);
         return;
     }
-    const char *reason = mycnf_owned_reason(name);
-    if (reason)
-        api_problems_add(problems, path, "is managed by kube-mysql: %s", reason);
+    const struct owned_key *owned = find_owned(name);
+    bool is_short = owned && is_abbreviation(owned, name);
+    if (owned && !is_short)
+        api_problems_add(problems, path, "is managed by kube-mysql: %s", owned->reason);
+    else if (is_short && !wrong_with_values(value))
+        api_problems_add(problems, path, "is taken by servers for %s, which is managed by kube-mysql: %s", owned->key,
+            owned->reason);
     else if (json_object_get(seen, name))
         api_problems_add(problems, path, "is given twice ('-' and '_' are the same)");
     else if (wrong_with_values(value))

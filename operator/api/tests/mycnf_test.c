@@ -64,6 +64,10 @@ static void refusals(void **state)
         {"{\"loose-replicate-do-db\": \"shop\"}",
             "spec.mycnf.loose-replicate-do-db: is managed by kube-mysql: replicas must hold everything that was "
             "acknowledged, and positions would not tell what they lack"},
+        {"{\"datadi\": \"/x\"}",
+            "spec.mycnf.datadi: is taken by servers for datadir, which is managed by kube-mysql: the operator decides "
+            "where things lie in the pod"},
+        {"{\"a\": {\"b\": 1}}", "spec.mycnf.a: must be a string, number or boolean, or an array of those"},
         {"{\"y-z\": 1, \"y_z\": 2}", "spec.mycnf.y_z: is given twice ('-' and '_' are the same)"},
         {"{\"x\": \"x\\ny\"}", "spec.mycnf.x: must not hold line breaks or control characters"},
         {"{\"x\": [\"x\", \"\\u0007\"]}", "spec.mycnf.x: must not hold line breaks or control characters"},
