@@ -77,6 +77,7 @@ next_run
 say "suspended"
 kn patch myc db --type=merge -p '{"spec":{"backup":{"suspend":true}}}' > /dev/null
 wait_until 30 "no next one" field_is myc db .status.backup.nextBackupTime ""
+expect_eq "it is told" "$(field myc db .status.backup.suspended)" true
 wait_until 60 "an end of what runs" eval 'field_is myb "$(newest)" .status.phase Completed'
 last=$(newest)
 holds_for 80 "no run after $last" newest_is "$last"

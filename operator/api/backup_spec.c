@@ -173,7 +173,7 @@ static int64_t time_of(const struct backup_summary *summary, const struct member
 void backup_summary_decode(const json_t *status, struct backup_summary *ret)
 {
     const json_t *backup = json_object_get(status, "backup");
-    *ret = (struct backup_summary){.scheduled_ms = 0};
+    *ret = (struct backup_summary){.suspended = json_path_bool(backup, "suspended", false)};
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         const char *text = json_path_str(backup, members[i].key, "");
         char *at = (char *)ret + members[i].offset;
@@ -206,6 +206,7 @@ json_t *backup_summary_patch(const struct backup_summary *summary)
         else
             json_put(backup, members[i].key, json_null());
     }
+    json_put(backup, "suspended", summary->suspended ? json_true() : json_null());
     return json_build("{s:o, s:o}", "backup", backup, "lastBackupTime", encode_time(summary->last_backup_ms));
 }
 

@@ -61,7 +61,7 @@ json_t *backup_spec_of_final(const struct backup_spec *spec, const char *cluster
 
 /* Other members of status.backup are others': recovery, drills. Times are wall clock in milliseconds, 0: not set. */
 struct backup_summary {
-    char schedule[CRON_TEXT_MAX + TIME_ZONE_NAME_MAX + 2]; /* in force; "" none */
+    char schedule[CRON_TEXT_MAX + TIME_ZONE_NAME_MAX + 2]; /* in force, or suspended; "" none */
     int64_t scheduled_ms;                                  /* the last time of the schedule that was dealt with */
     int64_t next_ms;
     char last_backup[KUBE_NAME_MAX + 1];
@@ -69,6 +69,7 @@ struct backup_summary {
     char last_failure[512];
     int64_t last_failure_ms;
     char problem[512];
+    bool suspended; /* the schedule makes none */
 };
 
 /* `status`: the whole of MysqlCluster.status; NULL is fine. */

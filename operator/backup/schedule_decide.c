@@ -49,6 +49,17 @@ static void deal_with(const struct schedule_view *view, int64_t due, struct sche
     ret->skip = view->running && !str_eq(view->running, ret->name); /* else it was made, and only the status lacks */
 }
 
+/* What makes no backups has dealt with no time: when it does again, it begins anew. True: it is new. */
+static bool begin_schedule(const struct schedule_view *view, struct backup_summary *summary)
+{
+    *summary->schedule = '\0';
+    set_schedule(view->spec, summary);
+    summary->suspended = view->spec->schedule && view->spec->suspend;
+    if (!view->spec->schedule || summary->suspended)
+        summary->scheduled_ms = 0;
+    return !str_eq(summary->schedule, view->last.schedule) || view->last.scheduled_ms == 0;
+}
+
 /* The reason stands before it, as before that of a member (pod_refusal_told). */
 static void set_problem(const struct schedule_view *view, struct backup_summary *summary)
 {
@@ -69,13 +80,9 @@ void schedule_decide(const struct schedule_view *view, struct schedule_decision 
     set_problem(view, summary);
     if (view->problem || !view->zone)
         return;
-    if (!view->spec->schedule || view->spec->suspend) {
-        *summary->schedule = '\0';
-        summary->scheduled_ms = 0;
+    bool is_new = begin_schedule(view, summary);
+    if (!view->spec->schedule || view->spec->suspend)
         return;
-    }
-    set_schedule(view->spec, summary);
-    bool is_new = !str_eq(summary->schedule, view->last.schedule) || view->last.scheduled_ms == 0;
     /* A clock that was ahead must not hold the schedule up until that time comes again. */
     if (is_new || view->last.scheduled_ms > view->now_ms)
         summary->scheduled_ms = view->now_ms / 1000 * 1000;

@@ -8,7 +8,7 @@
  *  - a schedule that is new, or another than before, begins now: no time before counts;
  *  - of the times since lastScheduleTime only the last one counts: what was missed is caught up once;
  *  - while a run is not over the next one is left out, not put behind it;
- *  - suspended is as if there were no schedule;
+ *  - suspended is as if there were no schedule, but for what the status tells;
  *  - one that the API server does not let begin is a problem that the status tells, and holds up nothing;
  *  - a cluster that is paused, stopped (0 replicas) or whose schedule has a problem waits, and then catches up.
  * The object first, then the status: who comes after a crash in between finds the name taken.

@@ -156,7 +156,9 @@ static bool suspend(struct schedule_stage *stage)
 
 static bool nothing_is_next(struct schedule_stage *stage)
 {
-    return schedule_stage_is_next(stage, "") && !*schedule_stage_cluster_str(stage, "status.backup.schedule");
+    const json_t *cluster = kube_api_double_get(stage->api, PATH_CLUSTER);
+    return schedule_stage_is_next(stage, "") && json_path_bool(cluster, "status.backup.suspended", false) &&
+        str_eq(schedule_stage_cluster_str(stage, "status.backup.schedule"), "30 2 * * * Europe/Berlin");
 }
 
 static bool days_go_by(struct schedule_stage *stage)
@@ -177,7 +179,9 @@ static bool resume(struct schedule_stage *stage)
 
 static bool waits_again(struct schedule_stage *stage)
 {
-    return schedule_stage_is_next(stage, "2026-12-04T01:30:00Z") && still_three(stage);
+    const json_t *cluster = kube_api_double_get(stage->api, PATH_CLUSTER);
+    return schedule_stage_is_next(stage, "2026-12-04T01:30:00Z") && still_three(stage) &&
+        !json_path(cluster, "status.backup.suspended");
 }
 
 /* A time before the change was never due. */

@@ -161,7 +161,7 @@ static void test_summary(void **state)
         "{'lastBackupTime': '2026-11-21T01:00:00Z', 'backup': {'schedule': '@daily UTC', 'lastScheduleTime':"
         "'2026-11-21T00:00:00Z', 'nextBackupTime': '2026-11-22T00:00:00Z', 'lastBackup': 'b',"
         "'lastBackupTime': '2026-11-21T01:00:00Z', 'lastFailure': 'c: no', 'lastFailureTime': '2026-11-20T01:00:00Z',"
-        "'problem': null}}");
+        "'problem': null, 'suspended': true}}");
     backup_summary_decode(status, &summary);
     _cleanup_(json_decrefp) json_t *patch = backup_summary_patch(&summary);
     assert_true(json_equal(patch, status));
@@ -170,7 +170,7 @@ static void test_summary(void **state)
     again.next_ms += 1000;
     assert_false(backup_summary_same(&summary, &again));
     backup_summary_decode(NULL, &summary);
-    assert_true(!*summary.schedule && summary.scheduled_ms == 0 && !*summary.problem);
+    assert_true(!*summary.schedule && summary.scheduled_ms == 0 && !*summary.problem && !summary.suspended);
 }
 
 int main(void)
