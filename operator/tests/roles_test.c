@@ -229,7 +229,8 @@ static bool want_nobody(struct operator_world *world)
 
 static bool nobody_is_named(struct operator_world *world)
 {
-    return says(world, "there is no member \"9\"");
+    _cleanup_(freep) char *dump = kube_api_double_dump(world->api);
+    return says(world, "there is no member \"9\"") && strstr(dump, "\"reason\":\"SwitchoverImpossible\"");
 }
 
 static bool wish_for_7(struct operator_world *world)

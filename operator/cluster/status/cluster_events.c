@@ -6,6 +6,7 @@
 #include "operator/cluster/restore/cluster_in_place.h"
 #include "operator/cluster/restore/cluster_restore.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/status/cluster_next_action.h"
 #include "operator/cluster/status/condition_news.h"
 
 struct bulletin {
@@ -205,6 +206,16 @@ static void record_members(struct event_recorder *recorder, const struct event_t
     record_news(recorder, target, news, cluster_member_news(before, now, news));
 }
 
+/* Once for each wish: the status has told it since. */
+static void record_wish(struct event_recorder *recorder, const struct event_target *target,
+    const struct cluster_snapshot *snapshot, const struct cluster_status *now)
+{
+    char note[CLUSTER_UNKNOWN_SWITCHOVER_SIZE];
+    if (cluster_unknown_switchover(snapshot, note, sizeof(note)) && strstr(now->next_action, note) &&
+        !strstr(snapshot->last.next_action, note))
+        event_record(recorder, target, EVENT_WARNING, "SwitchoverImpossible", "%s", note);
+}
+
 void cluster_events_record(struct event_recorder *recorder, const struct kube_resource *resource,
     const struct cluster_snapshot *snapshot, const struct cluster_status *status)
 {
@@ -224,6 +235,7 @@ void cluster_events_record(struct event_recorder *recorder, const struct kube_re
     record_news(recorder, &target, &spec, cluster_spec_news(&snapshot->last, status, &spec));
     record_news(recorder, &target, &spec, cluster_claim_news(&snapshot->last, status, &spec));
     record_news(recorder, &target, &spec, cluster_wait_news(&snapshot->last, status, &spec));
+    record_wish(recorder, &target, snapshot, status);
     record_accounts(recorder, &target, &snapshot->last, status);
     record_members(recorder, &target, &snapshot->last, status);
 }

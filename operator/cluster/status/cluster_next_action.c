@@ -133,18 +133,23 @@ static bool say_how_to_archive(const struct report *report, char *out, size_t si
     return true;
 }
 
-/* Whatever else comes next: the primary is not moved there. */
-static void add_unknown_switchover(struct report *report)
+bool cluster_unknown_switchover(const struct cluster_snapshot *snapshot, char *out, size_t size)
 {
-    const struct cluster_snapshot *snapshot = report->snapshot;
-    struct cluster_status *status = report->status;
-    char own[sizeof(status->next_action)], note[256];
     if (str_empty(snapshot->switchover_to) || snapshot->final.deleting || snapshot->scale.effective == 0 ||
         !snapshot->last.roles.initialized || cluster_member_meant(snapshot, snapshot->switchover_to))
+        return false;
+    snprintf(
+        out, size, "annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"", snapshot->switchover_to);
+    return true;
+}
+
+static void add_unknown_switchover(struct report *report)
+{
+    struct cluster_status *status = report->status;
+    char own[sizeof(status->next_action)], note[CLUSTER_UNKNOWN_SWITCHOVER_SIZE];
+    if (!cluster_unknown_switchover(report->snapshot, note, sizeof(note)))
         return;
     snprintf(own, sizeof(own), "%s", status->next_action);
-    snprintf(note, sizeof(note), "annotation " ANNOTATION_SWITCHOVER_TO ": there is no member \"%.60s\"",
-        snapshot->switchover_to);
     size_t room = sizeof(own) - strlen(note) - sizeof("; ...");
     report_put_text(status->next_action, sizeof(status->next_action), "%.*s%s%s%s", (int)room, *own ? own : "nothing",
         strlen(own) > room ? "..." : "", *own ? "; " : ": ", note);

@@ -8,7 +8,12 @@
 
 #include "operator/cluster/status/cluster_report_parts.h"
 
+#define CLUSTER_UNKNOWN_SWITCHOVER_SIZE 256
+
 /* After the instances and the conditions of members; the operator's own plan stands there already. */
 void cluster_next_action(struct report *report);
+/* What it says, whatever else comes next, of a wish to move the primary to a member that there is none of. False: there
+ * is no such wish. */
+bool cluster_unknown_switchover(const struct cluster_snapshot *snapshot, char *out, size_t size);
 
 #endif
