@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check-queries.py [FILE…]   every query of the alerts and the dashboards asks for metrics that our code exports, with labels that they have; and of what the
-PodMonitor of databases scrapes, all that agents export is kept, and nothing that the operator alone exports.
+PodMonitor of databases scrapes, all that agents export is kept, and nothing that the operator alone exports. It runs in a checkout of kube-mysql: it reads the
+sources.
 
 FILE: a PrometheusRule, PodMonitors (.yaml) or a Grafana dashboard (.json); without any, those of deploy/components. --list prints what is exported: name, type, labels.
+--help prints this. It ends with 1 where a query is wrong, with 2 where it could not look.
 
 What is exported is read from the sources of operator, agent and common (tests aside): declarations of struct metric_desc and of the tables of the agent, the
 prefixes that their macros put before a name included. A histogram has _bucket, _sum and _count. Every name of a query that is no function, operator or label has
@@ -169,7 +171,25 @@ def monitor_problems(text):
         yield "there is no PodMonitor of databases"
 
 
+def cannot_look(arguments):
+    """Why not; None: it can."""
+    for part in ("operator", "agent", "common"):
+        if not (ROOT / part).is_dir():
+            return "%s is not there: it runs in a checkout of kube-mysql, where it reads the sources" % (ROOT / part)
+    for argument in arguments:
+        if argument != "--list" and not pathlib.Path(argument).is_file():
+            return "%s is no file; --help says what it takes" % argument
+    return None
+
+
 def main(arguments):
+    if arguments in (["--help"], ["-h"]):
+        print(__doc__.strip())
+        return 0
+    why = cannot_look(arguments)
+    if why:
+        print("queries: " + why, file=sys.stderr)
+        return 2
     metrics = exported()
     if arguments == ["--list"]:
         for name in sorted(metrics):

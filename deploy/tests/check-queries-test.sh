@@ -96,6 +96,17 @@ mysql_slave_status_relay_log_space gauge -"
 listed=$(deploy/check-queries.py --list | grep -xF "$known" || :)
 [[ $listed == "$known" ]] || { printf 'the list of metrics should have:\n%s\nbut of these it has:\n%s\n' "$known" "$listed"; failed=1; }
 
+# cannot_look WORDS COMMAND…: it ends with 2, and its words with these.
+cannot_look() {
+  local wanted=$1 said status=0
+  said=$("${@:2}" 2>&1) || status=$?
+  [[ $status == 2 && $said == *"$wanted" ]] || { echo "${*:2} should end with 2 and \"$wanted\", not $status and: $said"; failed=1; }
+}
+[[ $(deploy/check-queries.py --help) == "check-queries.py [FILE"* ]] || { echo "--help does not help"; failed=1; }
+cannot_look "--halp is no file; --help says what it takes" deploy/check-queries.py --halp
+mkdir "$dir/deploy" && cp deploy/check-queries.py "$dir/deploy/"
+cannot_look "where it reads the sources" "$dir/deploy/check-queries.py"
+
 if command -v promtool > /dev/null; then
   sed -n '/^  groups:/,$s/^  //p' "$rules" > "$dir/alerts"
   jq -s '{groups: [{name: "dashboards", rules: [.[] | .. | .expr? // empty | {record: "a:b", expr: .}] | unique}]}' $components/dashboards/*.json > "$dir/boards"
