@@ -15,6 +15,7 @@
 #include "operator/api/packed_text.h"
 #include "operator/api/pod_reason.h"
 #include "operator/api/quantity.h"
+#include "operator/api/ready_conditions.h"
 
 /* ---- strings of one block ---- */
 
@@ -205,6 +206,20 @@ static struct json_slice find_condition(struct json_slice status, const char *ty
     return (struct json_slice){.data = NULL};
 }
 
+static bool condition_is(struct json_slice status, const char *type, const char *wanted)
+{
+    return json_slice_str_eq(json_slice_member(find_condition(status, type), "status"), wanted);
+}
+
+/* What holds a terminal up until somebody changes something; of no other kind: those are read whole. */
+static struct json_slice stalled_of(struct json_slice spec, struct json_slice status)
+{
+    bool is_terminal = is_object_text(json_slice_member(spec, "cluster"));
+    return is_terminal && condition_is(status, CONDITION_STALLED, "True")
+        ? json_slice_member(find_condition(status, CONDITION_STALLED), "message")
+        : (struct json_slice){.data = NULL};
+}
+
 /* What the API server says to the pod that a backup waits for. */
 static uint64_t refusal_digest(struct json_slice status)
 {
@@ -262,6 +277,7 @@ static struct kube_object *project_custom(struct json_slice object, struct error
         is_object_text(cluster) ? json_slice_member(cluster, "name") : cluster, KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, cluster_namespace),
         json_slice_get(spec, "cluster", "namespace", NULL), KUBE_NAME_MAX);
+    texts_add(&texts, offsetof(struct custom_object, stalled), stalled_of(spec, status), KUBE_CONDITION_MESSAGE_MAX);
     texts_add(&texts, offsetof(struct custom_object, password_secret),
         json_slice_get(spec, "passwordSecret", "name", NULL), KUBE_NAME_MAX);
     texts_add(&texts, offsetof(struct custom_object, switchover_to),
@@ -329,11 +345,6 @@ const struct kube_projection projection_mysql_terminal = {.project = project_cus
 const struct kube_projection projection_mysql_backup = {.project = project_custom};
 
 /* ---- conditions ---- */
-
-static bool condition_is(struct json_slice status, const char *type, const char *wanted)
-{
-    return json_slice_str_eq(json_slice_member(find_condition(status, type), "status"), wanted);
-}
 
 static int clamp_int(int64_t value)
 {

@@ -39,19 +39,20 @@ struct custom_object {
     bool has_other_finalizers;
     const char *config_name; /* MysqlCluster: spec.config.name, "" if none: which clusters to wake for a MysqlConfig */
     const char *cluster_name, *cluster_namespace; /* MysqlTerminal: spec.cluster, "" if none; MysqlBackup: its name */
-    const char *password_secret;                  /* MysqlCluster: spec.passwordSecret.name */
-    const char *switchover_to;                    /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
-    const char *set_aside_seen;                   /* likewise ANNOTATION_SET_ASIDE_SEEN, cut at SET_ASIDE_SEEN_MAX */
-    const char *confirmed_lost;                   /* likewise ANNOTATION_CONFIRMED_LOST */
-    const char *open_for_root_until;              /* likewise ANNOTATION_OPEN_FOR_ROOT_UNTIL */
-    const char *lock_left;                        /* likewise ANNOTATION_LOCK_LEFT_ACCOUNTS */
-    const char *stop_server;                      /* likewise ANNOTATION_STOP_SERVER */
-    const char *roll_again;                       /* likewise ANNOTATION_ROLL_AGAIN */
-    const char *restore_in_place;                 /* likewise ANNOTATION_RESTORE_IN_PLACE */
-    const char *skip_final_backup;                /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
-    bool is_managed;                              /* MysqlTerminal: label LABEL_MANAGED_BY is ours */
-    const char *drill_of;                         /* MysqlCluster: label LABEL_DRILL, "" if none */
-    enum backup_phase backup_phase;               /* MysqlBackup: status.phase */
+    const char *stalled;             /* MysqlTerminal: the message of condition Stalled, where that is True; else "" */
+    const char *password_secret;     /* MysqlCluster: spec.passwordSecret.name */
+    const char *switchover_to;       /* MysqlCluster: annotation ANNOTATION_SWITCHOVER_TO, "" if none */
+    const char *set_aside_seen;      /* likewise ANNOTATION_SET_ASIDE_SEEN, cut at SET_ASIDE_SEEN_MAX */
+    const char *confirmed_lost;      /* likewise ANNOTATION_CONFIRMED_LOST */
+    const char *open_for_root_until; /* likewise ANNOTATION_OPEN_FOR_ROOT_UNTIL */
+    const char *lock_left;           /* likewise ANNOTATION_LOCK_LEFT_ACCOUNTS */
+    const char *stop_server;         /* likewise ANNOTATION_STOP_SERVER */
+    const char *roll_again;          /* likewise ANNOTATION_ROLL_AGAIN */
+    const char *restore_in_place;    /* likewise ANNOTATION_RESTORE_IN_PLACE */
+    const char *skip_final_backup;   /* likewise ANNOTATION_SKIP_FINAL_BACKUP */
+    bool is_managed;                 /* MysqlTerminal: label LABEL_MANAGED_BY is ours */
+    const char *drill_of;            /* MysqlCluster: label LABEL_DRILL, "" if none */
+    enum backup_phase backup_phase;  /* MysqlBackup: status.phase */
     uint64_t refusal_digest; /* MysqlBackup: of the message of condition Accepted, if its reason is PodRefused; else 0 */
     const char *donor;       /* MysqlBackup: status.donor */
     const char *claim;       /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */

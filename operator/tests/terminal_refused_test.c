@@ -235,12 +235,42 @@ static void a_running_pod_stays_while_its_successor_is_refused(void **state)
     operator_world_free(world);
 }
 
+/* ---- a cluster's own ---- */
+
+static bool cluster_names_it(struct operator_world *world)
+{
+    if (!str_starts_with(world_str(world, PATH_CLUSTER, "status.nextAction"),
+            "mend spec.terminal: MysqlTerminal shop: Pod shop-terminal: "))
+        return false;
+    kube_api_double_remove(world->api, PATH_CORE "pods/shop-terminal");
+    return true;
+}
+
+static bool cluster_names_nothing(struct operator_world *world)
+{
+    return terminal_pod_is_made(world) && !*world_str(world, PATH_CLUSTER, "status.nextAction");
+}
+
+static void a_cluster_names_its_terminal_that_cannot_be_made(void **state)
+{
+    UNUSED(state);
+    static const world_step_fn steps[] = {settled, cluster_names_it, cluster_names_nothing, NULL};
+    struct operator_world *world = operator_world_new();
+    world->terminal_recheck_ms = 200;
+    world_put_json(world, PATH_CORE "pods/shop-terminal",
+        "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'shop-terminal', 'namespace': 'ns1'}, 'spec': {}}");
+    world_put_cluster(world, "'terminal': {}");
+    operator_world_run(world, steps);
+    operator_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_pod_of_a_terminal_is_told),
         cmocka_unit_test(a_misspelt_field_of_a_terminal_is_told),
         cmocka_unit_test(a_running_pod_stays_while_its_successor_is_refused),
+        cmocka_unit_test(a_cluster_names_its_terminal_that_cannot_be_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

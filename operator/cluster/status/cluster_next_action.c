@@ -155,6 +155,17 @@ static void add_unknown_switchover(struct report *report)
         strlen(own) > room ? "..." : "", *own ? "; " : ": ", note);
 }
 
+/* The cluster serves all the same. One of another owner is told as a conflict. */
+static bool say_how_to_mend_terminal(const struct cluster_snapshot *snapshot, char *out, size_t size)
+{
+    const struct custom_object *terminal = snapshot->terminal;
+    if (!snapshot->cluster.has_terminal || !terminal || !cluster_owns(snapshot, &terminal->object) ||
+        terminal->object.deleting || str_empty(terminal->stalled))
+        return false;
+    report_put_text(out, size, "mend spec.terminal: MysqlTerminal %s: %s", terminal->name, terminal->stalled);
+    return true;
+}
+
 /* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
 static void say_what_comes_next(struct report *report)
 {
@@ -186,6 +197,9 @@ static void say_what_comes_next(struct report *report)
             report_backup_refusal(report->snapshot));
     else if (!unready && !report->snapshot->cluster.paused && say_how_to_archive(report, archive, sizeof(archive)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", archive);
+    else if (!unready && !report->snapshot->cluster.paused && !report->snapshot->final.deleting &&
+        say_how_to_mend_terminal(report->snapshot, again, sizeof(again)))
+        report_put_text(status->next_action, sizeof(status->next_action), "%s", again);
     else if (!unready && !report->snapshot->cluster.paused &&
         cluster_left_remedy(report->snapshot, remedy, sizeof(remedy)))
         report_put_text(status->next_action, sizeof(status->next_action), "%s", remedy);
