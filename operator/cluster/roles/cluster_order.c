@@ -14,6 +14,7 @@
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/namespace_end.h"
+#include "operator/cluster/state/problem_effects.h"
 #include "operator/cluster/state/root_wish.h"
 #include "operator/cluster/state/server_series.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -98,6 +99,17 @@ static void order_held(const struct cluster_snapshot *snapshot, struct agent_ord
 
 /* ---- seeding ---- */
 
+/* All that the primary began the reign with, as far as that is known; only then a copy may go on from its position. An
+ * emptied GTID set shows here also after its agent has forgotten of it. */
+static bool has_all_before_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_reign *latest = &snapshot->last.roles.reigns.list[0];
+    bool is_known = snapshot->last.roles.reigns.count > 0 &&
+        str_eq(latest->primary, snapshot->last.roles.current_primary) && !str_empty(latest->floor) &&
+        position_is_whole(latest->floor);
+    return !is_known || failover_has_executed(member, latest->floor);
+}
+
 /* Receivers drop what bears their own server id, as it went round: a former primary that is copied from a replica which
  * has not applied all of that one's reign yet would never get the rest, and nothing would tell. The first heartbeat of
  * the present epoch comes after it. */
@@ -108,8 +120,8 @@ static bool can_donate(const struct cluster_snapshot *snapshot, const struct clu
     /* Also one that is to leave, as after a cluster was made anew with fewer members: nobody else may have the data. */
     if (member_is_open(snapshot, member))
         return true;
-    return member_is_wanted(snapshot, member) && member_follows(snapshot, member) &&
-        !reigns_has_extra(snapshot, member) &&
+    return member_is_wanted(snapshot, member) && member_follows(snapshot, member) && !member_is_no_donor(member) &&
+        !reigns_has_extra(snapshot, member) && has_all_before_reign(snapshot, member) &&
         member->agent->replication.applied_epoch >= (uint64_t)snapshot->last.roles.epoch;
 }
 
@@ -154,9 +166,15 @@ static bool is_of_its_series(const struct cluster_member *donor, const struct cl
     return str_empty(of_donor) || str_empty(of_receiver) || server_series_same(of_donor, of_receiver);
 }
 
-/* A stream under way is not disturbed, whatever its donor is otherwise: a switchover may go on meanwhile, and a donor
- * that hangs for a moment, as was seen when a dump began, goes on. Else one of its own series, another one than the
- * last attempt failed with, a replica rather than the primary. */
+/* A problem says that its data or its position is not what the cluster has; those of the open primary are. */
+static bool is_in_doubt(const struct cluster_snapshot *snapshot, const struct cluster_member *donor)
+{
+    return member_is_no_donor(donor) && !member_is_open(snapshot, donor);
+}
+
+/* A stream under way is not disturbed, unless the donor's data turns out to be in doubt: a switchover may go on
+ * meanwhile, and a donor that hangs for a moment, as was seen when a dump began, goes on. Else one of its own series,
+ * another one than the last attempt failed with, a replica rather than the primary. */
 static const struct cluster_member *choose_donor(
     const struct cluster_snapshot *snapshot, const struct cluster_orders *orders, const struct cluster_member *receiver)
 {
@@ -165,7 +183,7 @@ static const struct cluster_member *choose_donor(
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *donor = &snapshot->members[i];
         bool gives = member_runs(donor) || member_only_hangs(snapshot, donor);
-        bool under_way = gives && copies_from(snapshot, receiver, donor);
+        bool under_way = gives && copies_from(snapshot, receiver, donor) && !is_in_doubt(snapshot, donor);
         if (donor == receiver ||
             (!under_way && (!can_donate(snapshot, donor) || is_busy(snapshot, orders, donor, receiver))))
             continue;
