@@ -140,6 +140,17 @@ int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordin
     return ordinal < CLUSTER_ACKNOWLEDGERS_MAX ? for_how_long(memory->stopped_since_ms[ordinal], monotonic_ms) : 0;
 }
 
+void cluster_memory_note_gtids_lost(struct cluster_memory *memory, int ordinal, bool lost, int64_t monotonic_ms)
+{
+    if (ordinal <= CLUSTER_REPLICAS_MAX)
+        note_since(&memory->gtids_lost_since_ms[ordinal], lost, monotonic_ms);
+}
+
+int64_t cluster_memory_gtids_lost_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms)
+{
+    return ordinal <= CLUSTER_REPLICAS_MAX ? for_how_long(memory->gtids_lost_since_ms[ordinal], monotonic_ms) : 0;
+}
+
 void cluster_memory_note_unheard(struct cluster_memory *memory, int ordinal, bool unheard, int64_t monotonic_ms)
 {
     if (ordinal <= CLUSTER_REPLICAS_MAX)

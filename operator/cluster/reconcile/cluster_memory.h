@@ -87,6 +87,7 @@ struct cluster_memory {
     int64_t held_since_ms;                                   /* monotonic, 0: nobody is held */
     int64_t held_epoch;                                      /* of that failover */
     int64_t stopped_since_ms[CLUSTER_ACKNOWLEDGERS_MAX];     /* by ordinal; monotonic, 0: it may acknowledge */
+    int64_t gtids_lost_since_ms[CLUSTER_REPLICAS_MAX + 1];   /* by ordinal; monotonic, 0: it has not */
     int64_t unheard_since_ms[CLUSTER_REPLICAS_MAX + 1];      /* by ordinal; monotonic, 0: it is heard */
     struct failover_times failover_times;
     struct outage_watch outage;
@@ -173,6 +174,9 @@ int64_t cluster_memory_held_ms(const struct cluster_memory *memory, int64_t epoc
  * may. */
 void cluster_memory_note_stopped(struct cluster_memory *memory, int ordinal, bool stopped, int64_t monotonic_ms);
 int64_t cluster_memory_stopped_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);
+/* Likewise, since when it has had the problem GtidsLost. */
+void cluster_memory_note_gtids_lost(struct cluster_memory *memory, int ordinal, bool lost, int64_t monotonic_ms);
+int64_t cluster_memory_gtids_lost_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);
 /* Likewise, since when no stream to its agent has stood. */
 void cluster_memory_note_unheard(struct cluster_memory *memory, int ordinal, bool unheard, int64_t monotonic_ms);
 int64_t cluster_memory_unheard_ms(const struct cluster_memory *memory, int ordinal, int64_t monotonic_ms);

@@ -46,6 +46,17 @@ static void note_stopped(struct cluster_memory *memory, const struct cluster_sna
             acknowledgers_has_stopped(snapshot, &snapshot->members[i]), monotonic_ms);
 }
 
+/* One that is silent for a moment has it still. */
+static void note_gtids_lost(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, int64_t monotonic_ms)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        if (member_speaks(member))
+            cluster_memory_note_gtids_lost(
+                memory, member->ordinal, member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST), monotonic_ms);
+    }
+}
+
 static void note_unheard(struct cluster_memory *memory, const struct cluster_snapshot *snapshot, int64_t monotonic_ms)
 {
     for (int i = 0; i < snapshot->member_count; i++)
@@ -77,6 +88,7 @@ void cluster_notes_orders(struct cluster_memory *memory, const struct cluster_sn
     memory->seen_epoch = MAX_OF(snapshot->seen_epoch, snapshot->last.roles.epoch);
     note_fence(memory, snapshot, orders);
     note_stopped(memory, snapshot, monotonic_ms);
+    note_gtids_lost(memory, snapshot, monotonic_ms);
     note_unheard(memory, snapshot, monotonic_ms);
     bool is_hibernated = snapshot->scale.effective == 0; /* the time to come up begins with the waking */
     if (is_hibernated || (primary && member_is_open(snapshot, primary)))
@@ -178,6 +190,7 @@ void cluster_notes_show(const struct cluster_memory *memory, int64_t monotonic_m
     for (int i = 0; i < snapshot->member_count; i++) {
         struct cluster_member *member = &snapshot->members[i];
         member->stopped_ms = cluster_memory_stopped_ms(memory, member->ordinal, monotonic_ms);
+        member->gtids_lost_ms = cluster_memory_gtids_lost_ms(memory, member->ordinal, monotonic_ms);
         member->unheard_ms = cluster_memory_unheard_ms(memory, member->ordinal, monotonic_ms);
     }
     snapshot->failover_times = memory->failover_times;

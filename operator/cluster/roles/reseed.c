@@ -7,6 +7,7 @@
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/stop_wish.h"
 
 #define ER_FATAL_READING_BINLOG 1236 /* the source refuses where its replica wants to go on from */
 
@@ -134,6 +135,19 @@ static bool is_divergence(uint32_t number)
     return false;
 }
 
+/* Beside the primary and this one; those whose position is in doubt do not count. */
+static bool others_follow(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other != primary && other != member && member_is_wanted(snapshot, other) &&
+            member_follows(snapshot, other) && !member_has_problem(other, AGENT_PROBLEM_GTIDS_LOST))
+            return true;
+    }
+    return false;
+}
+
 /* Where no replica follows they are copied one by one: the primary's volume may be lost during a copy. */
 static bool is_first_of_diverged(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
@@ -174,22 +188,72 @@ static bool has_diverged(const struct cluster_snapshot *snapshot, const struct c
         return false;
     *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->agent->replication.stopped_ms, 0);
     return follows_open_primary(snapshot, primary, member) &&
-        (cluster_follower_count(snapshot) > 0 || snapshot->scale.effective == 2 ||
+        (others_follow(snapshot, primary, member) || snapshot->scale.effective == 2 ||
             (commits_wait_for_nobody(snapshot) && is_first_of_diverged(snapshot, primary, member)));
+}
+
+/* Its data is being replaced, or soon is. */
+static bool is_being_replaced(const struct cluster_member *member)
+{
+    return !member->pod || member->pod->object.deleting || !member->pod->initialized || member_is_seeding(member) ||
+        (member_speaks(member) && member->agent->mark == AGENT_MARK_RESEED);
+}
+
+/* Where no replica follows they are copied one by one, as above. */
+static bool is_first_that_lost_gtids(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other == primary || other == member || !member_is_wanted(snapshot, other))
+            continue;
+        bool comes_first = other->ordinal < member->ordinal && member_has_problem(other, AGENT_PROBLEM_GTIDS_LOST) &&
+            !member_is_to_stop(snapshot, other);
+        if (comes_first || is_being_replaced(other))
+            return false;
+    }
+    return true;
+}
+
+/* One that was primary before need not have been set up to follow. */
+static bool is_replica_of_open_primary(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    return member_runs(member) && member->agent->role == AGENT_ROLE_REPLICA &&
+        member->agent->epoch == (uint64_t)snapshot->last.roles.epoch && member_is_open(snapshot, primary) &&
+        (str_empty(member->agent->replication.source_host) || follows_open_primary(snapshot, primary, member));
+}
+
+/* Somebody has emptied its GTID set, so its position is not that of its data: it acknowledges nothing more, and nobody
+ * can go on from it. What it acknowledged before is on the open primary, which is who committed it, or was opened with
+ * it; unless that one's position has gone back as well. A person who is quicker may. *ret_rest_ms: how long that is
+ * given. */
+static bool has_lost_gtids(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
+    const struct cluster_member *member, int64_t *ret_rest_ms)
+{
+    if (!is_allowed(snapshot) || !member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST) ||
+        member_has_problem(primary, AGENT_PROBLEM_GTIDS_LOST) || !is_replica_of_open_primary(snapshot, primary, member))
+        return false;
+    *ret_rest_ms = MAX_OF(CLUSTER_DIVERGED_MS - member->gtids_lost_ms, 0);
+    return others_follow(snapshot, primary, member) || snapshot->scale.effective == 2 ||
+        is_first_that_lost_gtids(snapshot, primary, member);
 }
 
 bool reseed_is_due(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct cluster_member *member, int64_t *ret_rest_ms)
 {
-    int64_t rest_ms = 0;
+    int64_t rest_ms = 0, lost_rest_ms = 0;
     *ret_rest_ms = 0;
     if (acknowledgers_need(snapshot, primary, member)) {
         *ret_rest_ms = CLUSTER_NEEDED_MS + snapshot->now_ms % CLUSTER_NEEDED_MS;
         return false;
     }
     bool diverged = has_diverged(snapshot, primary, member, &rest_ms);
+    bool lost = has_lost_gtids(snapshot, primary, member, &lost_rest_ms);
     if (diverged)
         *ret_rest_ms = rest_ms;
+    if (lost && (!diverged || lost_rest_ms < rest_ms))
+        *ret_rest_ms = lost_rest_ms;
     return is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
-        (diverged && rest_ms == 0);
+        (diverged && rest_ms == 0) || (lost && lost_rest_ms == 0);
 }

@@ -2,9 +2,10 @@
 /*
  * reseed.h: whose data must be replaced by a copy, as no order mends it: pure.
  *
- * Three reasons: the primary has no longer the binary logs that the member needs; the member holds transactions that the
- * primary has not; what the primary sends cannot be applied to its data. What the member has beyond the primary is set
- * aside on its volume first (I7). Nobody is marked who may hold the only other copy of an acknowledged commit.
+ * Four reasons: the primary has no longer the binary logs that the member needs; the member holds transactions that the
+ * primary has not; what the primary sends cannot be applied to its data; somebody has emptied its GTID set. What the
+ * member has beyond the primary is set aside on its volume first (I7). Nobody is marked who may hold the only other copy
+ * of an acknowledged commit, unless its GTID set is emptied: it could not show that it does.
  */
 #ifndef KM_RESEED_H
 #define KM_RESEED_H

@@ -268,6 +268,8 @@ static const char *why_reseed(const struct cluster_snapshot *snapshot, const str
         return "what it holds is of the time before the restore in place";
     if (!str_empty(member->agent->errant))
         return "what it holds beyond the primary is set aside on its volume";
+    if (member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST))
+        return "somebody has emptied its GTID set";
     if (member->agent->replication.applier_errno)
         return "what the primary sends cannot be applied to its data";
     if (!member_runs(member))

@@ -66,6 +66,7 @@ struct cluster_member {
      * INT64_MAX. */
     bool departed;
     int64_t stopped_ms;               /* for how long it has been seen to acknowledge nothing more; 0: it may */
+    int64_t gtids_lost_ms;            /* for how long it has been seen to have the problem GtidsLost; 0: it has not */
     int64_t unheard_ms;               /* for how long no stream to it stood, as far as we saw; 0: one does */
     const char *agent_error;          /* why not connected; never NULL */
     char order_error[160];            /* why it could not be given its order last time; "" it was, or nobody tried */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Since when something waits: a planned change of primaries, for one wish under one epoch; a primary that is to come
- * back, for one outage. */
+ * back, for one outage; a member whose GTID set somebody has emptied. */
 #include "common/base.h"
 
 #include "operator/cluster/reconcile/cluster_notes.h"
@@ -78,11 +78,50 @@ static void who_is_woken_is_given_all_its_time_to_come_up(void **state)
     free(snapshot);
 }
 
+/* One that is silent for a moment has it still; one that says otherwise has not. */
+static void lost_gtids_are_counted_from_the_first_word_of_them(void **state)
+{
+    static const struct {
+        int64_t now_ms;
+        bool speaks, lost;
+        int64_t lost_ms; /* as the round's end sees it */
+    } rounds[] = {
+        {1000, true, false, 0},
+        {2000, true, true, 1},
+        {5000, true, true, 3000},
+        {6000, false, false, 4000},
+        {7000, true, true, 5000},
+        {8000, true, false, 0},
+        {9000, true, true, 1},
+    };
+    struct cluster_snapshot *snapshot = xnew(struct cluster_snapshot);
+    struct cluster_orders *orders = xnew(struct cluster_orders);
+    struct cluster_memory *memory = xnew(struct cluster_memory);
+    struct agent_status *agent = xnew(struct agent_status);
+
+    UNUSED(state);
+    snapshot->member_count = 1;
+    snapshot->members[0].agent = agent;
+    for (size_t i = 0; i < ARRAY_LEN(rounds); i++) {
+        snapshot->members[0].agent_connected = rounds[i].speaks;
+        agent->problem_count = rounds[i].lost;
+        agent->problems[0].kind = AGENT_PROBLEM_GTIDS_LOST;
+        cluster_notes_orders(memory, snapshot, orders, rounds[i].now_ms);
+        cluster_notes_show(memory, rounds[i].now_ms, snapshot);
+        assert_int_equal(snapshot->members[0].gtids_lost_ms, rounds[i].lost_ms);
+    }
+    free(agent);
+    free(memory);
+    free(orders);
+    free(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_wish_waits_for_is_counted_from_its_beginning),
         cmocka_unit_test(who_is_woken_is_given_all_its_time_to_come_up),
+        cmocka_unit_test(lost_gtids_are_counted_from_the_first_word_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -487,6 +487,8 @@ static void put_times(struct golden *golden, const json_t *observed)
         golden->snapshot.members[member].silent_ms = json_path_int(observed, path, 60000);
         snprintf(path, sizeof(path), "stoppedMs.%d", member);
         golden->snapshot.members[member].stopped_ms = json_path_int(observed, path, 60000);
+        snprintf(path, sizeof(path), "gtidsLostMs.%d", member);
+        golden->snapshot.members[member].gtids_lost_ms = json_path_int(observed, path, 0);
         snprintf(path, sizeof(path), "orderErrors.%d", member);
         char *order_error = golden->snapshot.members[member].order_error;
         snprintf(
