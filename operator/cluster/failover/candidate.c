@@ -7,6 +7,7 @@
 #include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/problem_effects.h"
 
 /* It will have to be told the floor of a reign, or what it holds itself; "" it can be. */
 static const char *why_not_told(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
@@ -77,10 +78,10 @@ bool candidate_is_better_equal(
 {
     const struct cluster_member *from = cluster_member_named(snapshot, snapshot->last.roles.transition.from);
     const struct cluster_member *wish = wished(snapshot);
-    bool of_a[] = {member_is_wanted(snapshot, a), !candidate_was_tried(snapshot, a),
+    bool of_a[] = {member_is_wanted(snapshot, a), !candidate_was_tried(snapshot, a), !member_why_no_target(a),
         !member_has_problem(a, AGENT_PROBLEM_VOLUME_FULL), wish && a == wish, !member_is_outdated(snapshot, a),
         !archive_reach_is_short(snapshot, a), !shares_node(a, from)};
-    bool of_b[] = {member_is_wanted(snapshot, b), !candidate_was_tried(snapshot, b),
+    bool of_b[] = {member_is_wanted(snapshot, b), !candidate_was_tried(snapshot, b), !member_why_no_target(b),
         !member_has_problem(b, AGENT_PROBLEM_VOLUME_FULL), wish && b == wish, !member_is_outdated(snapshot, b),
         !archive_reach_is_short(snapshot, b), !shares_node(b, from)};
     for (size_t i = 0; i < ARRAY_LEN(of_a); i++) {

@@ -12,9 +12,9 @@
 const char *candidate_why_unfit(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
 /* It was chosen in the failover that goes on, and given up as it did not open. */
 bool candidate_was_tried(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
-/* Both hold the same: one that stays, one that has not failed to open, one whose volume has room (where none has, the
- * database still goes on), the wished one, one that no roll waits for, one on another node than the lost one, one that
- * has less to apply. */
+/* Both hold the same: one that stays, one that has not failed to open, one to which the primary could be moved
+ * (problem_effects.h), one whose volume has room (where none has, the database still goes on), the wished one, one that
+ * no roll waits for, one on another node than the lost one, one that has less to apply. */
 bool candidate_is_better_equal(
     const struct cluster_snapshot *snapshot, const struct cluster_member *a, const struct cluster_member *b);
 

@@ -9,6 +9,7 @@
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/problem_effects.h"
 
 /* ---- the first primary ---- */
 
@@ -369,6 +370,7 @@ bool election_can_take_over(
     const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
     const char *not_following = member_why_not_following(snapshot, member);
+    const struct agent_problem *problem = member_why_no_target(member);
     *why = '\0';
     if (!member_is_wanted(snapshot, member))
         snprintf(why, size, "%s is beyond spec.replicas", member->name);
@@ -381,6 +383,8 @@ bool election_can_take_over(
             "somebody has emptied the GTID set of %s: have it copied anew (kubectl delete pvc data-%s --wait=false; "
             "kubectl delete pod %s)",
             member->name, member->name, member->name);
+    else if (problem)
+        snprintf(why, size, "%s: %s: %s", member->name, problem->reason, problem->message);
     else if (reigns_has_extra(snapshot, member))
         snprintf(why, size, "%s holds transactions that the primary has not", member->name);
     else if (has_less_room(snapshot, member))

@@ -16,6 +16,7 @@
 #include "operator/cluster/rollout/cluster_roll.h"
 #include "operator/cluster/rollout/route_clear.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/problem_effects.h"
 #include "operator/cluster/state/stop_wish.h"
 
 void cluster_decision_release(struct cluster_decision *decision)
@@ -205,10 +206,14 @@ static void decide_terminal(const struct cluster_snapshot *snapshot, struct clus
 
 /* ---- pods ---- */
 
+/* Whom the Service for replicas finds is ready and has its label. A member that is silent keeps the one it has. */
 static const char *wanted_label(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     if (member == cluster_primary(snapshot))
         return LABEL_ROLE_PRIMARY;
+    bool is_kept_out = member_speaks(member) ? member_is_no_reader(member) : member->pod && str_empty(member->pod->role);
+    if (is_kept_out)
+        return "";
     return member_is_wanted(snapshot, member) && snapshot->last.roles.initialized ? LABEL_ROLE_REPLICA : "";
 }
 

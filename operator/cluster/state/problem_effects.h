@@ -3,7 +3,8 @@
  * problem_effects.h: what follows from each problem that an agent tells of its member (agent_problem.h): one table.
  * Pure.
  *
- * A problem that stops replication is listed for copies under way alone: such a member does not follow.
+ * A problem that stops replication needs no entry here but for copies: such a member does not follow, and so it is not
+ * ready and nobody's target (member_follows). docs/replication.md has the table for people.
  */
 #ifndef KM_PROBLEM_EFFECTS_H
 #define KM_PROBLEM_EFFECTS_H
@@ -11,9 +12,14 @@
 #include "operator/cluster/state/cluster_snapshot.h"
 
 struct problem_effects {
-    bool no_donor; /* its data or its position is in doubt: nobody copies from it as long as it is a replica */
+    bool no_donor;  /* its data or its position is in doubt: nobody copies from it as long as it is a replica */
+    bool no_target; /* the primary is not moved there */
+    bool no_reader; /* clients of the Service for replicas are not sent there */
 };
 
 bool member_is_no_donor(const struct cluster_member *member);
+bool member_is_no_reader(const struct cluster_member *member);
+/* The problem that keeps the primary from being moved there; NULL: none does. */
+const struct agent_problem *member_why_no_target(const struct cluster_member *member);
 
 #endif
