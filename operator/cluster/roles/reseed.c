@@ -257,3 +257,36 @@ bool reseed_is_due(const struct cluster_snapshot *snapshot, const struct cluster
     return is_behind_binlogs(snapshot, primary, member) || must_leave_errant_behind(snapshot, primary, member) ||
         (diverged && rest_ms == 0) || (lost && lost_rest_ms == 0);
 }
+
+/* ---- for the report ---- */
+
+static bool cannot_go_on(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    if (!is_replica_of_open_primary(snapshot, primary, member))
+        return false;
+    return member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST) ||
+        (is_divergence(member->agent->replication.applier_errno) && member->agent->replication.stopped_ms > 0);
+}
+
+static bool is_soon_copied(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    int64_t rest_ms = 0;
+    if (is_being_replaced(member))
+        return true;
+    return member_speaks(member) && (reseed_is_due(snapshot, primary, member, &rest_ms) || rest_ms > 0);
+}
+
+enum reseed_outlook reseed_outlook(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!primary || member == primary || snapshot->cluster.paused || !cannot_go_on(snapshot, primary, member))
+        return RESEED_NOT_KNOWN;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other != primary && member_is_wanted(snapshot, other) && is_soon_copied(snapshot, primary, other))
+            return snapshot->cluster.failover.reseed || other == member ? RESEED_SOON : RESEED_LEFT;
+    }
+    return RESEED_LEFT;
+}

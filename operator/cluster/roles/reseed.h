@@ -16,4 +16,12 @@
 bool reseed_is_due(const struct cluster_snapshot *snapshot, const struct cluster_member *primary,
     const struct cluster_member *member, int64_t *ret_rest_ms);
 
+enum reseed_outlook {
+    RESEED_NOT_KNOWN, /* its data goes on, as far as is known, or nobody can tell now */
+    RESEED_SOON,      /* it is copied anew by itself, or may be once another one has been */
+    RESEED_LEFT,      /* its data cannot go on, and nothing happens before a person has it copied anew */
+};
+/* Of a replica that somebody has emptied the GTID set of, or that cannot apply what the open primary sends. */
+enum reseed_outlook reseed_outlook(const struct cluster_snapshot *snapshot, const struct cluster_member *member);
+
 #endif

@@ -8,6 +8,7 @@
 #include "operator/api/names.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/restore/cluster_in_place.h"
+#include "operator/cluster/roles/reseed.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
 #include "operator/cluster/status/cluster_report_left.h"
@@ -166,13 +167,30 @@ static bool say_how_to_mend_terminal(const struct cluster_snapshot *snapshot, ch
     return true;
 }
 
+/* It does not become ready by waiting alone: who copies it anew, and why. False: it may. */
+static bool say_copy(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *out, size_t size)
+{
+    char remedy[256], message[REPORT_MESSAGE_SIZE];
+    enum reseed_outlook outlook = snapshot->usable ? reseed_outlook(snapshot, member) : RESEED_NOT_KNOWN;
+    report_instance_message(member, message, sizeof(message));
+    if (outlook == RESEED_SOON)
+        report_put_text(out, size, "wait until %s is copied anew: %s", member->name, message);
+    else if (outlook == RESEED_LEFT && member_copy_remedy(snapshot, member, remedy, sizeof(remedy)))
+        report_put_text(out, size, "%s: %s: %s", remedy, member->name, message);
+    else
+        return false;
+    return true;
+}
+
 /* Nothing is planned, and yet not all is well: what is awaited, and of whom. */
 static void say_what_comes_next(struct report *report)
 {
     struct cluster_status *status = report->status;
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    const struct agent_problem *problem = NULL;
+    const struct agent_problem *problem = NULL, *origin = NULL;
     const struct cluster_member *ailing = report_find_ailing(report, &problem);
+    const struct cluster_member *cause = report_find_cause(report, &origin);
     char message[REPORT_MESSAGE_SIZE], archive[sizeof(status->next_action)], remedy[256];
     char again[sizeof(status->next_action)];
     if (say_what_is_to_do(report))
@@ -183,6 +201,15 @@ static void say_what_comes_next(struct report *report)
         return;
     if (cluster_data_is_lost(report->snapshot))
         report_put_text(status->next_action, sizeof(status->next_action), "nothing: " REPORT_DATA_LOST);
+    else if ((cause || unready || ailing) &&
+        say_copy(report->snapshot,
+            cause         ? cause
+                : unready ? unready
+                          : ailing,
+            again, sizeof(again)))
+        report_put_text(status->next_action, sizeof(status->next_action), "%s", again);
+    else if (cause && report->snapshot->usable)
+        report_put_text(status->next_action, sizeof(status->next_action), "%s: %s", cause->name, origin->message);
     else if (unready && report->snapshot->usable) {
         report_instance_message(unready, message, sizeof(message));
         report_put_text(status->next_action, sizeof(status->next_action), "wait until %s is ready%s%s", unready->name,

@@ -347,8 +347,9 @@ static bool find_carried_problem(const struct report *report)
 static void set_healthy(struct report *report)
 {
     const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
-    const struct agent_problem *problem = NULL, *lock = NULL;
+    const struct agent_problem *problem = NULL, *lock = NULL, *origin = NULL;
     const struct cluster_member *locked = report_find_locked(report, &lock);
+    const struct cluster_member *cause = report_find_cause(report, &origin);
     const struct cluster_member *ailing = report_find_ailing(report, &problem);
     const struct cluster_member *primary = cluster_primary(report->snapshot);
     char message[REPORT_MESSAGE_SIZE] = "";
@@ -358,6 +359,9 @@ static void set_healthy(struct report *report)
     else if (unready && locked)
         set(report, CONDITION_HEALTHY, false, lock->reason, "%d of %d members are ready; %s: %s", report->ready,
             report->wanted, locked->name, lock->message);
+    else if (cause)
+        set(report, CONDITION_HEALTHY, false, origin->reason, "%d of %d members are ready; %s: %s", report->ready,
+            report->wanted, cause->name, origin->message);
     else if (unready) {
         report_instance_message(unready, message, sizeof(message));
         const char *reason = member_trouble_reason(unready);

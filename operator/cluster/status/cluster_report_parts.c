@@ -7,6 +7,7 @@
 #include "operator/api/pod_answer.h"
 #include "operator/cluster/desired/cluster_volumes.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/problem_effects.h"
 #include "operator/cluster/status/cluster_trouble.h"
 
 void report_put_text(char *out, size_t size, const char *fmt, ...)
@@ -81,16 +82,29 @@ bool report_problem_is_over(
 
 const struct cluster_member *report_find_ailing(const struct report *report, const struct agent_problem **ret)
 {
+    const struct cluster_member *found = NULL;
     for (int i = 0; i < report->snapshot->member_count; i++) {
         const struct cluster_member *member = &report->snapshot->members[i];
         int count = report_wants(report, member) && member->agent ? member->agent->problem_count : 0;
         for (int k = 0; k < count; k++) {
-            *ret = &member->agent->problems[k];
-            if (!report_problem_is_over(report, member, (*ret)->kind))
-                return member;
+            const struct agent_problem *problem = &member->agent->problems[k];
+            if (report_problem_is_over(report, member, problem->kind) ||
+                (found && problem_need_of(problem->kind) <= problem_need_of((*ret)->kind)))
+                continue;
+            *ret = problem;
+            found = member;
         }
     }
-    return NULL;
+    return found;
+}
+
+const struct cluster_member *report_find_cause(const struct report *report, const struct agent_problem **ret)
+{
+    const struct cluster_member *unready = cluster_worst_member(report->snapshot, report->wanted);
+    const struct cluster_member *ailing = report_find_ailing(report, ret);
+    if (!ailing || !unready || ailing == unready || member_trouble_rank(unready) > TROUBLE_TOLD)
+        return NULL;
+    return problem_need_of((*ret)->kind) == PROBLEM_CAUSE && member_need(unready) != PROBLEM_CAUSE ? ailing : NULL;
 }
 
 const struct cluster_member *report_find_locked(const struct report *report, const struct agent_problem **ret)

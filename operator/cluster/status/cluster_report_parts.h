@@ -45,9 +45,11 @@ bool report_growth_is_refused(const struct report *report);
 /* An agent says it until its server restarts, and it does not count any more. */
 bool report_problem_is_over(
     const struct report *report, const struct cluster_member *member, enum agent_problem_kind problem);
-/* The first member that is ready and yet has something to say: an account that failed, a volume that fills up. NULL:
- * there is none. */
+/* Of the members that have something to say, ready or not (an account that failed, a volume that fills up), the one
+ * whose problem comes first: by who has to act (problem_effects.h), then by ordinal. NULL: there is none. */
 const struct cluster_member *report_find_ailing(const struct report *report, const struct agent_problem **ret);
+/* That one, if it is ready, another one is not, and what that one says may come of it. NULL: it is not so. */
+const struct cluster_member *report_find_cause(const struct report *report, const struct agent_problem **ret);
 /* The primary, if it serves and yet nobody can write there: a session holds a lock on all tables. That comes before a
  * member that is missing. NULL: it is not so. */
 const struct cluster_member *report_find_locked(const struct report *report, const struct agent_problem **ret);

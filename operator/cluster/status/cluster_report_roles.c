@@ -10,6 +10,7 @@
 #include "operator/cluster/state/cluster_roles.h"
 #include "operator/cluster/state/copy_close.h"
 #include "operator/cluster/state/member_view.h"
+#include "operator/cluster/state/problem_effects.h"
 #include "operator/cluster/status/cluster_state.h"
 
 bool cluster_nobody_speaks(const struct cluster_snapshot *snapshot)
@@ -112,8 +113,9 @@ void cluster_report_replication(
     instance->lag_known = agent->role == AGENT_ROLE_REPLICA && agent->replication.lag_known;
     instance->lag_ms = agent->replication.lag_ms;
     snprintf(instance->errant, sizeof(instance->errant), "%s", agent->errant);
-    if (agent->problem_count > 0)
-        snprintf(instance->problem, sizeof(instance->problem), "%s", agent->problems[0].reason);
+    const struct agent_problem *first = member_first_problem(member);
+    if (first)
+        snprintf(instance->problem, sizeof(instance->problem), "%s", first->reason);
     if (!member_is_seeding(member))
         return;
     instance->seed_step = agent->seed.step;

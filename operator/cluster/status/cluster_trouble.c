@@ -12,6 +12,7 @@
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/mycnf_blame.h"
 #include "operator/cluster/state/pod_refusal.h"
+#include "operator/cluster/state/problem_effects.h"
 #include "operator/cluster/state/storage_class.h"
 
 static const char *pod_reason(const struct cluster_member *member)
@@ -50,7 +51,8 @@ const char *member_trouble_reason(const struct cluster_member *member)
         return reason_name(REASON_STORAGE_CLASS_NOT_FOUND);
     if (!str_empty(pod_reason(member)))
         return member->pod->problem_reason;
-    return member_speaks(member) && member->agent->problem_count > 0 ? member->agent->problems[0].reason : NULL;
+    const struct agent_problem *first = member_speaks(member) ? member_first_problem(member) : NULL;
+    return first ? first->reason : NULL;
 }
 
 /* Which field is to blame for a pod that does not come up, as far as that can be told. */
@@ -67,6 +69,7 @@ static const char *field_to_blame(const struct cluster_member *member)
 void member_trouble_text(const struct cluster_member *member, char *out, size_t size)
 {
     const struct pod_object *pod = member->pod;
+    const struct agent_problem *first = member_first_problem(member);
     out[0] = '\0';
     if (is_refused(member))
         snprintf(out, size, "%s: %s", reason_name(REASON_POD_REFUSED), member->refused);
@@ -78,8 +81,8 @@ void member_trouble_text(const struct cluster_member *member, char *out, size_t 
         snprintf(out, size, "%s%s%s%s%s%.*s", pod->problem_container, str_empty(pod->problem_container) ? "" : " ",
             pod->problem_reason, field_to_blame(member), str_empty(pod->problem_message) ? "" : ": ",
             (int)pod_reason_words_len(str_or_empty(pod->problem_message)), str_or_empty(pod->problem_message));
-    else if (member->agent && member->agent->problem_count > 0)
-        snprintf(out, size, "%s: %s", member->agent->problems[0].reason, member->agent->problems[0].message);
+    else if (first)
+        snprintf(out, size, "%s: %s", first->reason, first->message);
     else if (member->agent && !cluster_member_is_ready(member))
         snprintf(out, size, "%s", member->agent->ready_reason);
 }
@@ -112,12 +115,16 @@ const struct cluster_member *cluster_worst_member(const struct cluster_snapshot 
 {
     const struct cluster_member *worst = NULL, *primary = cluster_primary(snapshot);
     enum trouble_rank worst_rank = TROUBLE_NONE;
+    enum problem_need worst_need = PROBLEM_MENDED;
     for (int i = 0; i < snapshot->member_count; i++) {
         const struct cluster_member *member = &snapshot->members[i];
         enum trouble_rank rank = member->ordinal < wanted ? member_trouble_rank(member) : TROUBLE_NONE;
-        if (rank > worst_rank || (rank == worst_rank && rank != TROUBLE_NONE && member == primary)) {
+        enum problem_need need = rank == TROUBLE_TOLD ? member_need(member) : PROBLEM_MENDED;
+        bool is_as_bad = rank == worst_rank && rank != TROUBLE_NONE;
+        if (rank > worst_rank || (is_as_bad && (need > worst_need || (need == worst_need && member == primary)))) {
             worst = member;
             worst_rank = rank;
+            worst_need = need;
         }
     }
     return worst;

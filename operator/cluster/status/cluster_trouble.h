@@ -3,8 +3,8 @@
  * cluster_trouble.h: what keeps a member from being ready, how bad that is, and what the user has to do. Pure.
  *
  * Each member is looked at, and the worst is told: what does not end before somebody changes something comes before
- * what a server says of itself, and that before a member that only starts. Of two that are as bad the primary, or the
- * lower ordinal, comes first.
+ * what a server says of itself, and that before a member that only starts. Of problems that agents tell, the one comes
+ * first that needs a person (problem_effects.h). Of two that are as bad the primary, or the lower ordinal, comes first.
  */
 #ifndef KM_CLUSTER_TROUBLE_H
 #define KM_CLUSTER_TROUBLE_H
