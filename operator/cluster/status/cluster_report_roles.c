@@ -199,6 +199,12 @@ static void name_the_awaited(const struct cluster_snapshot *snapshot, char *out,
         snprintf(out, size, "; all of them follow, and are slow to answer");
 }
 
+/* A primary counts connections, also those that it serves nothing any more: who does not follow gives none. */
+static unsigned count_givers(const struct cluster_snapshot *snapshot, const struct cluster_member *primary)
+{
+    return MIN_OF(primary->agent->semi_sync_replicas, (unsigned)cluster_follower_count(snapshot));
+}
+
 static void set_closed_for_copy(const struct cluster_snapshot *snapshot, struct cluster_status *status)
 {
     const struct cluster_copy_close *close = &status->copy_close;
@@ -240,9 +246,15 @@ static void set_writes_blocked(const struct cluster_snapshot *snapshot, struct c
     int acks =
         primary->agent->flavour == AGENT_FLAVOUR_MARIADB ? 1 : snapshot->last.roles.acks; /* it counts no further */
     say_when_it_closes(snapshot, closes, sizeof(closes));
-    set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
-        "commits on %s wait for %d acknowledgement%s, %u replicas give them%s%s", primary->name, acks,
-        acks == 1 ? "" : "s", primary->agent->semi_sync_replicas, awaited, closes);
+    bool all_follow = cluster_follower_count(snapshot) >= snapshot->scale.effective - 1; /* they have yet to notice */
+    if (member_runs(primary))
+        set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
+            "commits on %s wait for %d acknowledgement%s, %u replicas give them%s%s", primary->name, acks,
+            acks == 1 ? "" : "s", count_givers(snapshot, primary), awaited, closes);
+    else
+        set(snapshot, status, CONDITION_WRITES_BLOCKED, true, "AcknowledgementsMissing",
+            "commits on %s waited for %d acknowledgement%s when its server answered last%s", primary->name, acks,
+            acks == 1 ? "" : "s", all_follow ? "" : awaited);
 }
 
 static void set_lagging(const struct cluster_snapshot *snapshot, struct cluster_status *status)
