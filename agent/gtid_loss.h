@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gtid_loss.h: whether somebody has emptied a replica's GTID set by hand. Pure.
+ * gtid_loss.h: whether somebody has set back the GTID position of a running server by hand. Pure.
  *
- * RESET BINARY LOGS AND GTIDS (RESET MASTER) empties gtid_executed and leaves the data as it is. A replica goes on
- * applying after it, and its server reports no error. But it will never have what a switchover waits for, no other
- * member can follow it, and once it connects anew its source sends everything again, or refuses it. MariaDB: the same
- * holds for an emptied gtid_slave_pos; RESET MASTER alone takes nothing of a replica's position.
+ * RESET BINARY LOGS AND GTIDS (RESET MASTER) takes the position and leaves the data as it is, and so does a smaller
+ * gtid_slave_pos of MariaDB. Its server reports no error. From then on its numbers prove nothing:
  *
- * It is only said, and nobody is made less of a primary or replica for it. So that it is never said of a sound server:
+ *   - a source sends it again what it has executed, and without a primary key its rows are doubled silently;
+ *   - a primary gives numbers anew that its replicas hold as other transactions.
+ *
+ * So a look that finds less executed than an earlier one had found says it for good: what comes after it, also all the
+ * numbers that were lost, may have been applied twice. It holds for this data, over the end of server and agent
+ * (gtid_loss_note.h), until a copy replaces it. RESET MASTER on a MariaDB replica takes nothing of its position.
+ *
+ * A server never goes back by itself while it runs. So that it is never said of a sound one:
  *
  *   - looks of one thread over one connection are compared, each begun after the one before had ended: they are of one
- *     process of the server, in order;
- *   - as many looks as GTID_LOSS_LOOKS, over GTID_LOSS_MS at least, have found the same lacking;
- *   - the source, which is open, has what is lacking: else somebody may have taken an errant transaction out by hand;
- *   - this server is a replica by its order, and is set up to follow that source: positions of copied data are set
- *     before.
- *
- * An agent that was started later, or a server that was, knows of nothing lacking.
+ *     process of the server, in order. A start may cut off the end of the binary log, or lose it with its node;
+ *   - copied data is looked at once it has been told its position, so once it follows somebody or is open.
  */
 #ifndef KM_AGENT_GTID_LOSS_H
 #define KM_AGENT_GTID_LOSS_H
@@ -26,28 +26,25 @@
 #include "agent/mysql/replication_facts.h"
 #include "common/agent_api.h"
 
-#define GTID_LOSS_LOOKS 5
-#define GTID_LOSS_MS 3000
+/* What holds for the data. */
+struct gtids_lost {
+    bool is_lost;
+    /* It was open for writes then, or has been since: it has given numbers anew. */
+    bool was_open;
+    char lacking[160]; /* what was executed before and is not now; cut to size */
+};
 
-/* As zeroed: nothing is known. It holds the positions by references of its own. */
+/* As zeroed: nothing is known. It holds `latest` by a reference of its own. */
 struct gtid_loss {
     uint64_t connection; /* of the latest look; 0: there was none */
     const char *latest;  /* what it found executed */
-    const char *had;     /* what was executed before some of it was lacking; NULL: nothing is */
-    /* MySQL: that, and what had been received: what was executed after the last look before is in it. Only with all of
-     * this it is whole again. */
-    const char *wanted;
-    struct position_pool *of_latest, *of_had, *of_wanted;
-    int64_t found_ms, latest_ms; /* when the first look began that found something lacking, and the latest look */
-    unsigned looks;              /* that have found it */
-    char lacking[160];           /* for certain, and the source has it. Cut to size; "" nothing */
+    struct position_pool *of_latest;
+    struct gtids_lost lost;
 };
 
-/* A look at a replica. */
-void gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const struct replication_facts *facts);
-/* theirs: what the source, which is open, has executed. */
-void gtid_loss_heard(struct gtid_loss *loss, enum agent_flavour flavour, const char *theirs);
-/* It is no replica, or its server has ended. */
-void gtid_loss_forget(struct gtid_loss *loss);
+/* A look at the server, whatever its role. True: `lost` is another one now. */
+bool gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const struct replication_facts *facts);
+/* Its server has ended: no look is compared with those before. `lost` stays, as the data does. */
+void gtid_loss_server_gone(struct gtid_loss *loss);
 
 #endif

@@ -319,6 +319,13 @@ static bool is_looked_at(const struct role_state *role)
     return role->running == ROLE_ACTION_NONE && !role->unseen;
 }
 
+/* What lies there of an earlier life of the server has been dealt with, or is left alone: behind a position that was set
+ * back it would be applied again. */
+static bool has_no_relay_logs(const struct instance_state *state)
+{
+    return state->role.relay == RELAY_DONE || state->loss.lost.is_lost;
+}
+
 bool role_done(const struct instance_state *state)
 {
     const struct role_state *role = &state->role;
@@ -331,7 +338,7 @@ bool role_done(const struct instance_state *state)
     case AGENT_ROLE_REPLICA:
         return is_closed(state) &&
             (*role->order.source_host ||
-                (state->replication.receiver == AGENT_THREAD_OFF && is_looked_at(role) && role->relay == RELAY_DONE));
+                (state->replication.receiver == AGENT_THREAD_OFF && is_looked_at(role) && has_no_relay_logs(state)));
     default:
         return is_closed(state) && !runs(&state->replication) && is_looked_at(role);
     }
@@ -497,8 +504,9 @@ bool role_source_lost(const struct instance_state *state)
     const struct stream_view *view = &state->stream;
     uint32_t limit_ms = state->role.order.silence_ms ? state->role.order.silence_ms : SILENCE_DEFAULT_MS;
 
-    if (!view->observed_ms || view->refused || state->role.held_for_room || is_overtaken(state) ||
-        role_awaits_source(state))
+    bool is_held = state->role.held_for_room || state->loss.lost.is_lost;
+
+    if (!view->observed_ms || view->refused || is_held || is_overtaken(state) || role_awaits_source(state))
         return false;
     bool silent = view->observed_ms - view->heard_ms >= (int64_t)limit_ms;
     /* Without a beat of its own a source that has nothing to say is silent, too. */
@@ -525,6 +533,10 @@ static struct role_decision decide_replica(const struct instance_state *state, i
 
     if (!is_closed(state)) {
         decision.action = ROLE_ACTION_CLOSE;
+        return decision;
+    }
+    if (state->loss.lost.is_lost) {
+        decision.action = state->replication.receiver != AGENT_THREAD_OFF ? ROLE_ACTION_HOLD : ROLE_ACTION_NONE;
         return decision;
     }
     if (role->relay != RELAY_DONE) {

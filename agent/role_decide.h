@@ -4,7 +4,8 @@
  *
  * Whatever is asked for is made true again when it is no longer: a thread that was stopped is started, a source that
  * differs is configured anew. An applier that met an error stays stopped: to go on would be to skip (I7); a person or a
- * new copy of the data mends that.
+ * new copy of the data mends that. Nor does data ever receive anything whose GTID position somebody has set back
+ * (gtid_loss.h).
  */
 #ifndef KM_AGENT_ROLE_DECIDE_H
 #define KM_AGENT_ROLE_DECIDE_H

@@ -8,6 +8,7 @@
 #include "agent/bootstrap/server_exec.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/first_commit.h"
+#include "agent/gtid_loss_note.h"
 #include "agent/healing.h"
 #include "agent/heartbeat_lane.h"
 #include "agent/log_watch.h"
@@ -46,6 +47,7 @@ struct role_keeper {
     int64_t accepted_ms;
     struct self_fence fence; /* as it will be noted once the worker is done */
     struct relay_notes notes;
+    struct gtid_loss_keeper loss;
     bool server_changed; /* while a job ran: its result is of another server */
     /* They hold state->role.order.wait_for and state->gone_executed. */
     struct position_pool *of_order, *of_gone;
@@ -289,7 +291,11 @@ void role_keeper_observed(struct role_keeper *keeper, const struct replication_f
 {
     if (!role_takes_look(&keeper->state->role, started_ms))
         return;
+    bool was_lost = keeper->state->loss.lost.is_lost;
     role_note_look(keeper->state, facts, started_ms);
+    if (keeper->state->loss.lost.is_lost && !was_lost)
+        log_warn("somebody has set back the GTID position: this data receives nothing any more",
+            LOG_STR("lost", keeper->state->loss.lost.lacking));
     take_facts(keeper, facts, started_ms);
     relay_notes_keep(&keeper->notes, keeper->state);
     if (!keeper->state->replication.read_only)
@@ -521,6 +527,7 @@ void role_keeper_turn(struct role_keeper *keeper, enum agent_phase phase, int64_
     note_isolation(state, now_ms);
     role_keeper_look_at_hooks(keeper);
     note_root(state, now_ms);
+    gtid_loss_keeper_turn(&keeper->loss, &state->loss.lost, now_ms);
     if (role_ends_suspension(state))
         role_lane_supersede(keeper->lane);
     healing_turn(keeper->healing);
@@ -624,6 +631,8 @@ struct role_keeper *role_keeper_new(struct loop *loop, const struct agent_paths 
     state->role.started_ms = clock_monotonic_ms();
     state->role.fence = keeper->fence = self_fence_read(paths);
     catch_up_gap(&state->catch_up, clock_monotonic_ms());
+    gtid_loss_keeper_init(&keeper->loss, paths, keeper->volume);
+    state->loss.lost = keeper->loss.noted;
     relay_notes_init(&keeper->notes, paths, keeper->volume, on_notes, keeper);
     return keeper;
 }
@@ -644,7 +653,7 @@ void role_keeper_free(struct role_keeper *keeper)
     secret_free(keeper->password);
     relay_notes_release(&keeper->notes);
     catch_up_gap(&keeper->state->catch_up, 0);
-    gtid_loss_forget(&keeper->state->loss);
+    gtid_loss_server_gone(&keeper->state->loss);
     replication_facts_release(&keeper->state->replication);
     position_pool_unref(keeper->of_order);
     position_pool_unref(keeper->of_gone);

@@ -114,18 +114,11 @@ static void note_stopped(struct instance_state *state, const struct replication_
         state->applier_stopped_since_ms = now_ms;
 }
 
-/* Copied data has its positions before its server follows anybody. */
+/* It receives nothing from now on (role_decide), so nothing of what was decided before holds. */
 static void note_gtids(struct instance_state *state, const struct replication_facts *facts)
 {
-    const struct role_state *role = &state->role;
-    const struct agent_order *order = &role->order;
-    bool is_replica = role->has_order && order->role == AGENT_ROLE_REPLICA && facts->read_only && facts->configured &&
-        str_eq(facts->source_host, order->source_host);
-
-    if (is_replica && role->running == ROLE_ACTION_NONE)
-        gtid_loss_look(&state->loss, state->observed.version.flavour, facts);
-    else
-        gtid_loss_forget(&state->loss);
+    if (gtid_loss_look(&state->loss, state->observed.version.flavour, facts))
+        state->role.retry_ms = 0;
 }
 
 void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms)
@@ -167,7 +160,7 @@ void role_note_server_gone(struct instance_state *state, int64_t now_ms)
     replication_facts_release(&state->replication);
     state->replication_ms = 0;
     catch_up_gap(&state->catch_up, now_ms);
-    gtid_loss_forget(&state->loss);
+    gtid_loss_server_gone(&state->loss);
     role->relay = RELAY_DONE;
     role->relay_ms = 0;
     role->draining_ms = 0;

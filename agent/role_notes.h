@@ -38,7 +38,7 @@ bool role_takes_look(const struct role_state *role, int64_t started_ms);
  * began later counts. */
 bool role_takes_facts(const struct instance_state *state, const struct replication_facts *facts);
 /* Before its facts are kept: commits that wait, an applier that has stopped, commits that need not wait as they are
- * to, a GTID set that was emptied. */
+ * to, a GTID position that was set back. */
 void role_note_look(struct instance_state *state, const struct replication_facts *facts, int64_t started_ms);
 /* The first look of this agent at a server, which may have been started with relay logs from before. An agent that died
  * may have left it in the midst of them. is_dropping: relay_keep_is_dropping. */

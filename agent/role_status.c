@@ -197,7 +197,7 @@ static const char *replica_reason(const struct instance_state *state)
         return "it receives nothing, as its volume has too little room";
     if (facts->applier != AGENT_THREAD_RUNNING)
         return "the applier does not run";
-    if (facts->receiver != AGENT_THREAD_RUNNING)
+    if (facts->receiver != AGENT_THREAD_RUNNING && !state->loss.lost.is_lost) /* that one is judged by its lag */
         return "the receiver is not connected to the source";
     return is_errant(state) ? "it has transactions that its source has not" : NULL;
 }
@@ -289,18 +289,26 @@ static void fill_errant(const struct instance_state *state, struct agent_status 
             ret, AGENT_PROBLEM_ERRANT_TRANSACTIONS, "executed here and not at the source: %s", state->source.errant);
 }
 
-/* Its data is as it was: a copy, or the transactions given back, make it whole. */
+/* A primary is left as it is: its replicas cannot follow it any more, and another one is to lead. */
 static void fill_loss(const struct instance_state *state, struct agent_status *ret)
 {
     bool is_mariadb = state->observed.version.flavour == AGENT_FLAVOUR_MARIADB;
+    const char *lacking = *state->loss.lost.lacking ? state->loss.lost.lacking : "not known";
+    const char *pod = str_or_empty(state->instance);
 
-    if (!*state->loss.lacking || state->role.order.role != AGENT_ROLE_REPLICA)
+    if (!state->loss.lost.is_lost)
         return;
-    agent_status_add_problem(ret, AGENT_PROBLEM_GTIDS_LOST,
-        "somebody has emptied its GTID set (%s): it does not become primary by a switchover before it is copied anew "
-        "(kubectl delete pvc data-%s --wait=false; kubectl delete pod %s); lost: %s",
-        is_mariadb ? "RESET MASTER, gtid_slave_pos" : "RESET BINARY LOGS AND GTIDS", str_or_empty(state->instance),
-        str_or_empty(state->instance), state->loss.lacking);
+    if (state->role.order.role == AGENT_ROLE_PRIMARY)
+        agent_status_add_problem(ret, AGENT_PROBLEM_GTIDS_LOST,
+            "somebody has set back the GTID position of this primary (%s): it can be replica of nobody before it is "
+            "copied anew, and what it commits cannot be told by its number from what the others have; lost: %s",
+            is_mariadb ? "RESET MASTER" : "RESET BINARY LOGS AND GTIDS", lacking);
+    else
+        agent_status_add_problem(ret, AGENT_PROBLEM_GTIDS_LOST,
+            "somebody has set back its GTID position (%s): it receives nothing, and does not become primary by a "
+            "switchover, before it is copied anew (kubectl delete pvc data-%s --wait=false; kubectl delete pod %s); "
+            "lost: %s",
+            is_mariadb ? "RESET MASTER, gtid_slave_pos" : "RESET BINARY LOGS AND GTIDS", pod, pod, lacking);
 }
 
 static void fill_replication(const struct instance_state *state, int64_t now_ms, struct agent_status *ret)

@@ -88,8 +88,6 @@ bool source_watch_take(struct instance_state *state, const struct agent_status *
     view->is_open = view->is_primary && ((theirs->order_done && theirs->writable) || theirs->closed_for_room);
     view->takes_no_writes = theirs->closed_for_room && !theirs->open_for_root;
     view->others_have_room = !theirs->semi_sync || theirs->roomy_replicas >= MAX_OF(theirs->semi_sync_acks, 1U);
-    if (view->is_open && source_watch_is_calm(theirs))
-        gtid_loss_heard(&state->loss, state->observed.version.flavour, theirs->gtid_executed);
     /* One that has yet to be opened may still have to execute what we have. */
     if (!source_watch_is_calm(theirs) || role_awaits_source(state))
         return true; /* read anew */

@@ -23,7 +23,7 @@ enum agent_problem_kind {
     AGENT_PROBLEM_FOREIGN_CHANNEL,     /* a replication channel beside ours, made by hand: it is left alone */
     AGENT_PROBLEM_GTID_SET_LONG,
     AGENT_PROBLEM_GTID_SET_TOO_LONG,
-    AGENT_PROBLEM_GTIDS_LOST,          /* somebody has emptied a replica's GTID set (agent/gtid_loss.h) */
+    AGENT_PROBLEM_GTIDS_LOST,          /* somebody has set back its GTID position (agent/gtid_loss.h) */
     AGENT_PROBLEM_ISOLATED,            /* self_fence_ms */
     AGENT_PROBLEM_LOOK_FAILED,         /* the server does not tell all that it was asked for */
     AGENT_PROBLEM_OFFLINE_MODE,        /* somebody has set it, so clients are refused, and it is left so */

@@ -12,242 +12,123 @@
 #define B "bbbbbbbb-0000-0000-0000-000000000000"
 #define MYSQL AGENT_FLAVOUR_MYSQL
 #define MARIADB AGENT_FLAVOUR_MARIADB
-#define LOOK_MS 1000
 
-struct story {
-    struct gtid_loss loss;
-    enum agent_flavour flavour;
-    uint64_t connection;
-    int64_t now_ms;
+enum state { REPLICA, PRIMARY, NEITHER }; /* NEITHER: closed, and it follows nobody */
+
+struct look {
+    enum state state;
+    uint64_t connection; /* 0: the look tells none */
+    const char *executed;
 };
 
-static struct story begin(enum agent_flavour flavour)
-{
-    return (struct story){.flavour = flavour, .connection = 7, .now_ms = 100000};
-}
+/* What is lacking after all of these looks; NULL: nothing is lost. */
+struct row {
+    const char *name;
+    enum agent_flavour flavour;
+    struct look looks[5];
+    const char *lacking;
+    bool was_open;
+};
 
-static void look_at(struct story *story, int64_t pause_ms, const char *executed, const char *received)
-{
-    struct replication_facts facts = {.seen = true, .connection = story->connection};
+static const struct row rows[] = {
+    {"a replica lags and catches up", MYSQL, {{REPLICA, 7, A ":1-50:60"}, {REPLICA, 7, A ":1-60"}}, NULL, false},
+    {"nothing happens", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, A ":1-50"}}, NULL, false},
+    {"a replica is emptied", MYSQL, {{REPLICA, 7, A ":1-50," B ":1-3"}, {REPLICA, 7, ""}}, A ":1-50," B ":1-3", false},
+    {"and goes on applying", MYSQL, {{REPLICA, 7, A ":1-50," B ":1-3"}, {REPLICA, 7, A ":51-60"}}, A ":1-50," B ":1-3",
+        false},
+    {"and has the same numbers again", MYSQL,
+        {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, A ":1-2"}, {REPLICA, 7, A ":1-60"}}, A ":3-50", false},
+    {"what was lost first is named", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, A ":1-20"}, {REPLICA, 7, ""}},
+        A ":21-50", false},
+    {"a primary is emptied and writes on", MYSQL, {{PRIMARY, 7, A ":1-249"}, {PRIMARY, 7, A ":1-23"}}, A ":24-249",
+        true},
+    {"a replica is emptied and opened", MYSQL, {{REPLICA, 7, A ":1-9"}, {REPLICA, 7, ""}, {PRIMARY, 7, B ":1"}},
+        A ":1-9", true},
+    {"a closed server is emptied", MYSQL, {{PRIMARY, 7, A ":1-9"}, {NEITHER, 7, A ":1-9"}, {NEITHER, 7, ""}}, A ":1-9",
+        false},
+    /* It may be another server, or an older state of it, that another connection leads to. */
+    {"another connection", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 8, A ":1-40"}, {REPLICA, 8, A ":1-41"}}, NULL,
+        false},
+    {"no connection is told", MYSQL, {{REPLICA, 0, A ":1-50"}, {REPLICA, 0, ""}}, NULL, false},
+    /* Copied data has the positions of its donor before it is told its own. */
+    {"copied data is told its position", MARIADB, {{NEITHER, 7, "0-1-100"}, {NEITHER, 7, "0-1-90"}}, NULL, false},
+    {"and then it follows", MARIADB, {{NEITHER, 7, "0-1-100"}, {REPLICA, 7, "0-1-90"}}, NULL, false},
+    {"a look that tells nothing", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, NULL}, {REPLICA, 7, A ":1-50"}}, NULL,
+        false},
+    {"a set that is too long", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, POSITION_TOO_LONG}}, NULL, false},
+    {"and is emptied then", MYSQL, {{REPLICA, 7, A ":1-50"}, {REPLICA, 7, POSITION_TOO_LONG}, {REPLICA, 7, ""}},
+        A ":1-50", false},
+    {"other servers write", MARIADB, {{REPLICA, 7, "0-1-100,2-1-7"}, {PRIMARY, 7, "0-2-101,2-1-7"}}, NULL, false},
+    {"a domain is deleted", MARIADB, {{REPLICA, 7, "0-2-101,2-1-7"}, {REPLICA, 7, "0-2-102"}}, NULL, false},
+    {"the position is emptied", MARIADB, {{REPLICA, 7, "0-2-102"}, {REPLICA, 7, ""}}, "0-2-102", false},
+    {"it is set to an older one", MARIADB, {{REPLICA, 7, "0-2-7001"}, {REPLICA, 7, "0-2-6933"}}, "0-2-7001", false},
+    {"of one domain of two", MARIADB, {{REPLICA, 7, "0-2-70,2-1-7"}, {REPLICA, 7, "0-2-71,2-1-6"}}, "2-1-7", false},
+    {"and is at its end again", MARIADB, {{REPLICA, 7, "0-2-7001"}, {REPLICA, 7, "0-2-6950"}, {REPLICA, 7, "0-2-7002"}},
+        "0-2-7001", false},
+    /* gtid_slave_pos is left, which is from before it was primary. */
+    {"RESET MASTER on a primary", MARIADB, {{PRIMARY, 7, "0-2-6776"}, {PRIMARY, 7, "0-1-6716"}}, "0-2-6776", true},
+    {"on the first primary, which writes on", MARIADB, {{PRIMARY, 7, "0-1-300"}, {PRIMARY, 7, "0-1-1"}}, "0-1-300",
+        true},
+    {"just after it was opened", MARIADB, {{REPLICA, 7, "0-1-100"}, {PRIMARY, 7, "0-1-100"}}, NULL, false},
+};
 
-    story->now_ms += pause_ms;
-    facts.begun_ms = story->now_ms;
+static bool look_at(struct gtid_loss *loss, enum agent_flavour flavour, const struct look *look)
+{
+    struct replication_facts facts = {.seen = true,
+        .connection = look->connection,
+        .read_only = look->state != PRIMARY,
+        .configured = look->state == REPLICA};
+
     facts.positions = position_pool_new(KM_KIB);
-    facts.gtid_executed = position_take(facts.positions, executed);
-    facts.gtid_received = position_take(facts.positions, received);
-    gtid_loss_look(&story->loss, story->flavour, &facts);
+    if (look->executed)
+        facts.gtid_executed = position_take(facts.positions, look->executed);
+    bool changed = gtid_loss_look(loss, flavour, &facts);
     replication_facts_release(&facts);
+    return changed;
 }
 
-static void look(struct story *story, const char *executed)
+static void test_looks(void **unused)
 {
-    look_at(story, LOOK_MS, executed, executed);
-}
-
-static void hear(struct story *story, const char *theirs)
-{
-    gtid_loss_heard(&story->loss, story->flavour, theirs);
-}
-
-/* As often as it takes. */
-static void look_on(struct story *story, const char *executed)
-{
-    for (int i = 0; i < GTID_LOSS_LOOKS; i++)
-        look(story, executed);
-}
-
-/* Nothing is said before the last of those looks, nor before the source is heard. */
-static void test_an_emptied_set_is_said(void **unused)
-{
-    struct story story = begin(MYSQL);
-
     UNUSED(unused);
-    look(&story, A ":1-50," B ":1-3");
-    for (int i = 0; i < GTID_LOSS_LOOKS; i++) {
-        hear(&story, A ":1-60," B ":1-3");
-        assert_string_equal(story.loss.lacking, "");
-        look(&story, i ? A ":51-60" : "");
-        assert_string_equal(story.loss.lacking, "");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct row *row = &rows[i];
+        struct gtid_loss loss = {0};
+        unsigned changes = 0;
+
+        for (size_t k = 0; k < ARRAY_LEN(row->looks) && (row->looks[k].executed || row->looks[k].connection); k++)
+            changes += look_at(&loss, row->flavour, &row->looks[k]);
+        if (loss.lost.is_lost != (row->lacking != NULL) || loss.lost.was_open != row->was_open ||
+            !str_eq(loss.lost.lacking, str_or_empty(row->lacking)) || (changes > 0) != loss.lost.is_lost)
+            fail_msg("%s: \"%s\", open %d, %u changes", row->name, loss.lost.lacking, loss.lost.was_open, changes);
+        gtid_loss_server_gone(&loss);
     }
-    hear(&story, A ":1-60," B ":1-3");
-    assert_string_equal(story.loss.lacking, A ":1-50," B ":1-3");
-    look(&story, A ":51-70");
-    assert_string_equal(story.loss.lacking, A ":1-50," B ":1-3");
-    /* A person gives it back. */
-    look(&story, A ":1-70");
-    hear(&story, A ":1-70," B ":1-3");
-    assert_string_equal(story.loss.lacking, B ":1-3");
-    look(&story, A ":1-70," B ":1-3");
-    assert_string_equal(story.loss.lacking, "");
-    hear(&story, A ":1-70," B ":1-3");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
 }
 
-/* A look or some that have found nothing, or an older set, are no proof, nor are many in a moment. */
-static void test_some_looks_prove_nothing(void **unused)
+/* The next server may have lost its tail, or one was cut off. What was found stays, as the data does. */
+static void test_the_end_of_a_server(void **unused)
 {
-    struct story story = begin(MYSQL);
+    const struct look full = {REPLICA, 7, A ":1-50"}, less = {REPLICA, 7, A ":1-40"};
+    struct gtid_loss loss = {0};
 
     UNUSED(unused);
-    look(&story, A ":1-50");
-    for (int i = 1; i < GTID_LOSS_LOOKS; i++) {
-        look(&story, i % 2 ? "" : A ":1-40");
-        hear(&story, A ":1-60");
-        assert_string_equal(story.loss.lacking, "");
-    }
-    look(&story, A ":1-51");
-    assert_null(story.loss.had);
-    for (int i = 0; i < 5 * GTID_LOSS_LOOKS; i++)
-        look_at(&story, GTID_LOSS_MS / (6 * GTID_LOSS_LOOKS), "", "");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
-}
-
-/* What was executed after the last look before it was emptied is lost as well, and nothing tells of that but the relay
- * logs. What they hold and is yet to be applied is no loss. */
-static void test_what_no_look_has_seen_is_lost_as_well(void **unused)
-{
-    struct story story = begin(MYSQL);
-
-    UNUSED(unused);
-    look(&story, A ":1-50");
-    for (int i = 0; i < GTID_LOSS_LOOKS; i++)
-        look_at(&story, LOOK_MS, A ":53", A ":20-55");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, A ":1-50");
-    look_at(&story, LOOK_MS, A ":1-50:53-60", A ":1-60"); /* what is reported as lost is given back */
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, A ":51-52");
-    look(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    /* A set that is whole before anything was said, though something waits to be applied. */
-    look_at(&story, LOOK_MS, A ":1-20", A ":1-80");
-    for (int i = 0; i < 2 * GTID_LOSS_LOOKS; i++)
-        look_at(&story, LOOK_MS, A ":1-60", A ":1-80");
-    hear(&story, A ":1-90");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
-}
-
-/* It may be another server, or an older state of it, that another connection leads to. */
-static void test_another_connection_is_compared_with_nothing(void **unused)
-{
-    struct story story = begin(MYSQL);
-
-    UNUSED(unused);
-    look(&story, A ":1-50");
-    story.connection++;
-    look_on(&story, A ":1-40");
-    look_on(&story, A ":1-41");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    /* Nor is what was found over one gone on with over the next. */
-    for (int i = 0; i < 3; i++) {
-        look(&story, "");
-        look(&story, "");
-        story.connection++;
-    }
-    look_on(&story, "");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    /* A look that tells no connection. */
-    story.connection = 0;
-    look(&story, A ":1-50");
-    look_on(&story, "");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
-}
-
-/* What was said once holds until it is whole, or the server ends. */
-static void test_what_was_said_outlives_a_connection(void **unused)
-{
-    struct story story = begin(MYSQL);
-
-    UNUSED(unused);
-    look(&story, A ":1-50");
-    look_on(&story, A ":51");
-    hear(&story, A ":1-51");
-    assert_string_equal(story.loss.lacking, A ":1-50");
-    story.connection++;
-    look(&story, A ":51-52");
-    hear(&story, A ":1-52");
-    assert_string_equal(story.loss.lacking, A ":1-50");
-    gtid_loss_forget(&story.loss);
-    look_on(&story, A ":51-52");
-    hear(&story, A ":1-52");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
-}
-
-/* An errant transaction that somebody has taken out of the set by hand is lost to nobody. */
-static void test_what_the_source_has_not_need_not_be_there(void **unused)
-{
-    struct story story = begin(MYSQL);
-
-    UNUSED(unused);
-    look(&story, A ":1-50," B ":1");
-    look_on(&story, A ":1-50");
-    hear(&story, A ":1-60");
-    assert_string_equal(story.loss.lacking, "");
-    hear(&story, A ":1-60," B ":1");
-    assert_string_equal(story.loss.lacking, B ":1");
-    hear(&story, ""); /* it does not tell */
-    assert_string_equal(story.loss.lacking, B ":1");
-    gtid_loss_forget(&story.loss);
-}
-
-/* It lags, or a long set is not told: nothing goes back. */
-static void test_a_sound_replica(void **unused)
-{
-    struct story story = begin(MYSQL);
-
-    UNUSED(unused);
-    look_on(&story, A ":1-50");
-    look_on(&story, A ":1-50:60");
-    look_on(&story, A ":1-60");
-    hear(&story, A ":1-90");
-    assert_null(story.loss.had);
-    look_on(&story, POSITION_TOO_LONG);
-    look_on(&story, A ":1-50");
-    hear(&story, A ":1-90");
-    assert_null(story.loss.had);
-    gtid_loss_forget(&story.loss);
-}
-
-static void test_positions_of_mariadb(void **unused)
-{
-    struct story story = begin(MARIADB);
-
-    UNUSED(unused);
-    look(&story, "0-1-100,2-1-7");
-    look(&story, "0-2-101,2-1-7");
-    look_on(&story, "0-2-102"); /* a domain was deleted */
-    assert_null(story.loss.had);
-    look_on(&story, "");
-    hear(&story, "0-2-110");
-    assert_string_equal(story.loss.lacking, "0-2-102");
-    look(&story, "0-2-30"); /* sent again from the beginning */
-    hear(&story, "0-2-110");
-    assert_string_equal(story.loss.lacking, "0-2-102");
-    look(&story, "0-2-102");
-    assert_string_equal(story.loss.lacking, "");
-    gtid_loss_forget(&story.loss);
+    (void)look_at(&loss, MYSQL, &full);
+    gtid_loss_server_gone(&loss);
+    assert_false(look_at(&loss, MYSQL, &less));
+    (void)look_at(&loss, MYSQL, &full);
+    assert_true(look_at(&loss, MYSQL, &less));
+    assert_false(look_at(&loss, MYSQL, &less)); /* it is said once */
+    gtid_loss_server_gone(&loss);
+    assert_false(look_at(&loss, MYSQL, &full));
+    assert_true(loss.lost.is_lost);
+    assert_string_equal(loss.lost.lacking, A ":41-50");
+    gtid_loss_server_gone(&loss);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_emptied_set_is_said),
-        cmocka_unit_test(test_some_looks_prove_nothing),
-        cmocka_unit_test(test_what_no_look_has_seen_is_lost_as_well),
-        cmocka_unit_test(test_another_connection_is_compared_with_nothing),
-        cmocka_unit_test(test_what_was_said_outlives_a_connection),
-        cmocka_unit_test(test_what_the_source_has_not_need_not_be_there),
-        cmocka_unit_test(test_a_sound_replica),
-        cmocka_unit_test(test_positions_of_mariadb),
+        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_the_end_of_a_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,12 +49,17 @@ static const char *what_it_says(const struct member *member)
     return "";
 }
 
+static bool receives_nothing(const struct member *member)
+{
+    return has_lost_gtids(member) && member->status.replication.receiver == AGENT_THREAD_OFF;
+}
+
 static void make_rows(struct replication_rig *rig)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
         await(rig, i, member_runs, "running");
     replication_rig_form(rig);
-    assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT PRIMARY KEY)", NULL));
+    assert_true(member_sql(rig, 0, "CREATE DATABASE t; CREATE TABLE t.w (id BIGINT) /* no primary key */", NULL));
     assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (1)", NULL));
     replication_rig_switch_us(rig, 0, 1); /* there are transactions of two members */
     await_all_ready(rig);
@@ -79,44 +84,6 @@ static void test_nobody_has_lost_anything(void **state)
         assert_string_equal(what_it_says(&rig->members[i]), "");
 }
 
-/* MySQL: its server says nothing, and goes on. */
-static void test_a_replica_that_was_reset(void **state)
-{
-    struct replication_rig *rig = *state;
-
-    if (!is_mysql(rig))
-        return;
-    await(rig, 2, is_whole, "whole");
-    rig->gtids_are_emptied = true;
-    assert_true(member_sql(rig, 2, "RESET BINARY LOGS AND GTIDS", NULL));
-    await(rig, 2, has_lost_gtids, "said to have lost transactions");
-    printf("%s\n", what_it_says(&rig->members[2]));
-    assert_true(rig->members[2].status.ready); /* its data is as it was */
-    assert_string_equal(rig->members[2].status.errant, "");
-    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (3)", NULL));
-    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w", "3"));
-    replication_rig_run(rig, WATCHED_MS);
-    assert_true(has_lost_gtids(&rig->members[2]));
-    assert_false(has_lost_gtids(&rig->members[0]));
-    assert_false(has_lost_gtids(&rig->members[1]));
-    /* A person gives back all that is lost, which takes more than the message names: what was executed after the last
-     * look before is lost as well. */
-    _cleanup_(strbuf_release) struct strbuf all;
-    strbuf_init(&all, 4 * KM_KIB);
-    assert_true(member_sql(rig, 0, "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')", &all));
-    all.buf[strcspn(all.buf, "\n")] = '\0';
-    replication_rig_run(rig, 3000); /* it is received, and applied */
-    _cleanup_(freep) char *give = xasprintf("STOP REPLICA; SET GLOBAL gtid_purged = CONCAT('+', "
-                                            "GTID_SUBTRACT('%s', @@GLOBAL.gtid_executed)); START REPLICA",
-        all.buf);
-    assert_true(member_root_sql(rig, 2, give, NULL));
-    await(rig, 2, is_whole, "whole");
-    replication_rig_switch_us(rig, 0, 2);
-    await_all_ready(rig);
-    replication_rig_switch_us(rig, 2, 0);
-    await_all_ready(rig);
-}
-
 /* MariaDB's replica keeps its position over RESET MASTER, and its binary log begins anew: it can be followed. */
 static void test_a_replica_whose_log_was_reset_becomes_primary(void **state)
 {
@@ -135,34 +102,105 @@ static void test_a_replica_whose_log_was_reset_becomes_primary(void **state)
     await_all_ready(rig);
 }
 
-/* MariaDB: its source sends it all again, from the beginning. */
-static void test_a_replica_whose_position_was_emptied(void **state)
+static char *position_of(struct replication_rig *rig, unsigned member)
 {
-    struct replication_rig *rig = *state;
+    struct strbuf text;
 
-    if (is_mysql(rig))
-        return;
-    await(rig, 2, is_whole, "whole");
-    bool is_emptied = false;
-    rig->gtids_are_emptied = true;
-    for (int i = 0; i < 20 && !is_emptied; i++) /* the agent may start it again in between */
-        is_emptied =
-            member_root_sql(rig, 2, "RESET MASTER; STOP SLAVE; SET GLOBAL gtid_slave_pos = ''; RESET MASTER", NULL);
-    assert_true(is_emptied);
-    await(rig, 2, has_lost_gtids, "said to have lost transactions");
-    printf("%s\n", what_it_says(&rig->members[2]));
-    assert_false(has_lost_gtids(&rig->members[0]));
-    assert_false(has_lost_gtids(&rig->members[1]));
+    strbuf_init(&text, 4 * KM_KIB);
+    assert_true(member_sql(rig, member, "SELECT @@GLOBAL.gtid_slave_pos", &text));
+    text.buf[strcspn(text.buf, "\n")] = '\0';
+    return strbuf_detach(&text, NULL);
 }
 
-/* Nothing is concluded about a primary, whatever was done to it. */
+/* The agent may start it again in between. */
+static void set_back(struct replication_rig *rig, unsigned member, const char *older)
+{
+    _cleanup_(freep) char *sql =
+        xasprintf("RESET MASTER; STOP SLAVE; SET GLOBAL gtid_slave_pos = '%s'; RESET MASTER", older);
+    bool is_set = false;
+
+    for (int i = 0; i < 20 && !is_set; i++)
+        is_set = member_root_sql(rig, member, sql, NULL);
+    assert_true(is_set);
+}
+
+/* Neither a person nor an agent or a server that is started anew makes it receive; it is read from. */
+static void stays_without_a_source(struct replication_rig *rig, unsigned member, const char *rows)
+{
+    static const char *const both[] = {"server", "run"};
+    const char *start = is_mysql(rig) ? "START REPLICA" : "START SLAVE";
+
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (99)", NULL));
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        struct agent_rig *at = rig->members[member].rig;
+        replication_rig_run(rig, 3000);
+        assert_true(receives_nothing(&rig->members[member]));
+        assert_true(member_says(rig, member, "SELECT COUNT(*) FROM t.w", rows));
+        agent_rig_kill(i == 0 ? &at->server : &at->agent);
+        rig->members[member].status = (struct agent_status){0};
+        replication_rig_start(rig, member, both[i]);
+        await(rig, member, receives_nothing, "held after a start");
+        member_give(rig, member, replication_rig_replica(rig, 0));
+    }
+    await(rig, member, member_done, "as ordered");
+    if (is_mysql(rig)) { /* MariaDB's would apply what it applied already, before anybody can see it */
+        assert_true(member_root_sql(rig, member, start, NULL));
+        replication_rig_run(rig, 1500);
+        await(rig, member, receives_nothing, "held after START REPLICA");
+    }
+    assert_true(member_sql(rig, 0, "DELETE FROM t.w WHERE id = 99", NULL));
+}
+
+/* MySQL: its server says nothing, and would go on until its connection ends. MariaDB: an older position. */
+static void test_a_replica_that_was_set_back(void **state)
+{
+    struct replication_rig *rig = *state;
+    _cleanup_(freep) char *older = is_mysql(rig) ? NULL : position_of(rig, 2);
+
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (4)", NULL));
+    assert_true(member_sql(rig, 0, "DELETE FROM t.w WHERE id > 2", NULL));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w", "2"));
+    replication_rig_run(rig, 2000);
+    await(rig, 2, is_whole, "whole");
+    rig->gtids_are_emptied = true;
+    if (is_mysql(rig))
+        assert_true(member_sql(rig, 2, "RESET BINARY LOGS AND GTIDS", NULL));
+    else
+        set_back(rig, 2, older);
+    await(rig, 2, receives_nothing, "said to have lost transactions, and held");
+    printf("%s\n", what_it_says(&rig->members[2]));
+    assert_string_equal(rig->members[2].status.errant, "");
+    assert_false(has_lost_gtids(&rig->members[0]));
+    assert_false(has_lost_gtids(&rig->members[1]));
+    stays_without_a_source(rig, 2, "2");
+}
+
+/* It is said at once, not after the failover. Then the old primary would apply again, as replica, what it wrote. */
 static void test_a_primary_that_was_reset(void **state)
 {
     struct replication_rig *rig = *state;
 
+    for (int i = 0; i < 20; i++)
+        assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (7)", NULL));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w", "22"));
+    replication_rig_run(rig, 2000);
     assert_true(member_sql(rig, 0, is_mysql(rig) ? "RESET BINARY LOGS AND GTIDS" : "RESET MASTER", NULL));
+    await(rig, 0, has_lost_gtids, "said to have lost transactions");
+    printf("%s\n", what_it_says(&rig->members[0]));
+    assert_true(strstr(what_it_says(&rig->members[0]), "this primary") != NULL);
+    assert_false(has_lost_gtids(&rig->members[1]));
+    /* The failover. */
+    rig->epoch++;
+    member_give(rig, 0, replication_rig_fence(rig));
+    await(rig, 0, member_done, "closed");
+    member_give(rig, 1, replication_rig_primary(rig, ""));
+    await(rig, 1, member_done, "open");
+    member_give(rig, 0, replication_rig_replica(rig, 1));
+    await(rig, 0, member_done, "as ordered");
     replication_rig_run(rig, WATCHED_MS);
-    assert_false(has_lost_gtids(&rig->members[0]));
+    assert_true(receives_nothing(&rig->members[0]));
+    assert_true(member_says(rig, 0, "SELECT COUNT(*) FROM t.w", "22"));
+    assert_true(member_says(rig, 1, "SELECT COUNT(*) FROM t.w", "22"));
     assert_false(has_lost_gtids(&rig->members[1]));
 }
 
@@ -170,9 +208,8 @@ int reset_stories_run(bool mysql)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_has_lost_anything),
-        cmocka_unit_test(test_a_replica_that_was_reset),
         cmocka_unit_test(test_a_replica_whose_log_was_reset_becomes_primary),
-        cmocka_unit_test(test_a_replica_whose_position_was_emptied),
+        cmocka_unit_test(test_a_replica_that_was_set_back),
         cmocka_unit_test(test_a_primary_that_was_reset),
     };
 

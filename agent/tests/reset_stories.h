@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reset_stories.h: somebody empties a server's GTID set by hand (RESET BINARY LOGS AND GTIDS, RESET MASTER): three real
- * servers and agents on loopback, orders by HTTP as the operator would send them. The cases share the members and run
- * in order.
+ * reset_stories.h: somebody sets back a server's GTID position by hand (RESET BINARY LOGS AND GTIDS, RESET MASTER,
+ * gtid_slave_pos): three real servers and agents on loopback, orders by HTTP as the operator would send them. The cases
+ * share the members and run in order.
  */
 #ifndef KM_AGENT_TESTS_RESET_STORIES_H
 #define KM_AGENT_TESTS_RESET_STORIES_H

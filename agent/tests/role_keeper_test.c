@@ -9,7 +9,9 @@
 
 #include "agent/backup/tests/binlog_double.h"
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/gtid_loss_note.h"
 #include "common/alloc.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/position.h"
 #include "common/strbuf.h"
@@ -183,6 +185,47 @@ static void test_an_older_look_replaces_no_newer_one(void **state)
     assert_string_equal(w->state.replication.gtid_executed, "0-1-8");
 }
 
+static void look_on(struct world *w, const char *executed, bool read_only)
+{
+    struct replication_facts facts = {.seen = true, .read_only = read_only, .connection = 3};
+
+    facts.begun_ms = clock_monotonic_ms();
+    facts.positions = position_pool_new(KM_KIB);
+    facts.gtid_executed = position_take(facts.positions, executed);
+    role_keeper_observed(w->keeper, &facts, facts.begun_ms);
+    replication_facts_release(&facts);
+    role_keeper_turn(w->keeper, AGENT_PHASE_RUNNING, clock_monotonic_ms());
+}
+
+static void begin_anew(struct world *w)
+{
+    struct error err = ERROR_INIT;
+
+    role_keeper_free(w->keeper);
+    w->state = (struct instance_state){.observed = {.version = {.flavour = AGENT_FLAVOUR_MARIADB}}};
+    w->keeper = role_keeper_new(w->loop, &w->paths, "agent", &w->state, on_change, w, &err);
+    if (!w->keeper)
+        fail_msg("%s", err.message);
+}
+
+/* The next agent knows it, also that the server was open, and so does whoever sets aside. Other data is sound. */
+static void test_a_position_that_was_set_back_is_noted(void **state)
+{
+    struct world *w = *state;
+
+    look_on(w, "0-1-90", false);
+    look_on(w, "0-1-8", false);
+    assert_true(w->state.loss.lost.is_lost);
+    for (int i = 0; i < 3000 && !gtid_loss_note_read(&w->paths).was_open; i++)
+        loop_run_once(w->loop, 10);
+    begin_anew(w);
+    assert_true(w->state.loss.lost.is_lost && w->state.loss.lost.was_open);
+    assert_string_equal(w->state.loss.lost.lacking, "0-1-90");
+    str_replace(&w->paths.data_dir, w->paths.data_new_dir);
+    begin_anew(w);
+    assert_false(w->state.loss.lost.is_lost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +233,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_overtaken_while_transactions_are_set_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_overtaken_by_an_order_of_the_past, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_older_look_replaces_no_newer_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_position_that_was_set_back_is_noted, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/role_notes.h"
+#include "agent/role_status.h"
 #include "agent/tests/role_samples.h"
 
 static struct instance_state primary(void)
@@ -98,51 +99,74 @@ static void test_a_server_that_was_never_looked_at(void **unused)
     assert_false(role_done(&state));
 }
 
-/* Looks at a member with this order, whose set was emptied after the first one: what it is said to lack. */
-static const char *looked_at(struct instance_state *state)
+/* Looks at a member with this order, whose set was emptied after the first one. */
+static void look_twice(struct instance_state *state, bool read_only)
 {
-    struct replication_facts facts = {
-        .seen = true, .read_only = true, .configured = true, .source_host = "db-0", .connection = 3};
+    struct replication_facts facts = {.seen = true, .read_only = read_only, .configured = read_only, .connection = 3};
 
-    for (int i = 0; i <= GTID_LOSS_LOOKS; i++) {
+    state->observed.version.flavour = AGENT_FLAVOUR_MYSQL;
+    for (int i = 0; i < 2; i++) {
         facts.begun_ms = NOW + i * 1000;
         facts.gtid_executed = i ? "" : "aaaaaaaa-0000-0000-0000-000000000000:1-9";
         role_note_look(state, &facts, facts.begun_ms);
     }
-    gtid_loss_heard(&state->loss, AGENT_FLAVOUR_MYSQL, "aaaaaaaa-0000-0000-0000-000000000000:1-9");
-    return state->loss.lacking;
 }
 
-/* Nothing is concluded about a primary, nor before a replica follows its source: copied data is told its position by
- * then. */
-static void test_only_of_a_replica_it_is_asked_what_it_has_lost(void **unused)
+/* Whatever its role is. It holds for the data, so neither the server's end nor another role ends it. */
+static void test_a_position_that_was_set_back(void **unused)
 {
-    static const enum agent_role others[] = {AGENT_ROLE_PRIMARY, AGENT_ROLE_NONE};
-    struct instance_state state = primary();
+    static const enum agent_role roles[] = {AGENT_ROLE_PRIMARY, AGENT_ROLE_REPLICA, AGENT_ROLE_NONE};
 
     UNUSED(unused);
-    state.role.order.role = AGENT_ROLE_REPLICA;
-    snprintf(state.role.order.source_host, sizeof(state.role.order.source_host), "db-0");
-    struct instance_state follower = state, elsewhere = state, new_agent = state;
-    assert_string_equal(looked_at(&follower), "aaaaaaaa-0000-0000-0000-000000000000:1-9");
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        struct instance_state other = state;
-        other.role.order.role = others[i];
-        assert_string_equal(looked_at(&other), "");
-        assert_null(other.loss.had);
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+        struct instance_state state = primary();
+        state.role.order.role = roles[i];
+        state.role.retry_ms = NOW + 60000;
+        look_twice(&state, roles[i] != AGENT_ROLE_PRIMARY);
+        assert_string_equal(state.loss.lost.lacking, "aaaaaaaa-0000-0000-0000-000000000000:1-9");
+        assert_int_equal(state.loss.lost.was_open, roles[i] == AGENT_ROLE_PRIMARY);
+        assert_int_equal(state.role.retry_ms, 0); /* what it receives is ended at once */
+        role_note_server_gone(&state, NOW);
+        assert_true(state.loss.lost.is_lost);
     }
-    snprintf(elsewhere.role.order.source_host, sizeof(elsewhere.role.order.source_host), "db-2");
-    assert_string_equal(looked_at(&elsewhere), "");
-    new_agent.role.has_order = false;
-    assert_string_equal(looked_at(&new_agent), "");
-    /* What was said ends with the server, and with the role. */
-    struct instance_state ended = state;
-    assert_string_not_equal(looked_at(&ended), "");
-    role_note_server_gone(&ended, NOW);
-    assert_string_equal(ended.loss.lacking, "");
-    follower.role.order.role = AGENT_ROLE_PRIMARY;
-    role_note_look(&follower, &(struct replication_facts){.seen = true}, NOW + 9000);
-    assert_string_equal(follower.loss.lacking, "");
+}
+
+/* Never on that data, whatever is ordered; what was received before is applied, and it is read from. */
+static void test_it_receives_nothing(void **unused)
+{
+    struct instance_state state = replica();
+    char reason[128];
+
+    UNUSED(unused);
+    state.role.order.max_lag_seconds = 0;
+    state.loss.lost.is_lost = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.replication.receiver = AGENT_THREAD_CONNECTING;
+    assert_int_equal(action_of(&state), ROLE_ACTION_HOLD);
+    state.replication.receiver = AGENT_THREAD_OFF;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_true(role_done(&state));
+    assert_true(role_ready(&state, NOW, reason, sizeof(reason)));
+    /* It is our own doing: the source is not lost. */
+    state.stream = (struct stream_view){.seen = true, .observed_ms = NOW, .heard_ms = NOW - 60000};
+    assert_false(role_source_lost(&state));
+    state.loss.lost.is_lost = false;
+    assert_true(role_source_lost(&state));
+    assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
+    assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
+    /* An old primary that is told to follow, a restart with relay logs, an election, an opening that is awaited. */
+    state.loss.lost.is_lost = true;
+    state.replication.configured = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.relay = RELAY_PENDING;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.order.await_source = true;
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    state.role.order.source_host[0] = '\0';
+    assert_int_equal(action_of(&state), ROLE_ACTION_NONE);
+    assert_true(role_done(&state));
+    state.replication.read_only = false;
+    assert_int_equal(action_of(&state), ROLE_ACTION_CLOSE);
 }
 
 int main(void)
@@ -151,7 +175,8 @@ int main(void)
         cmocka_unit_test(test_a_server_that_refuses_looks_is_closed),
         cmocka_unit_test(test_a_close_that_nobody_can_look_at),
         cmocka_unit_test(test_a_server_that_was_never_looked_at),
-        cmocka_unit_test(test_only_of_a_replica_it_is_asked_what_it_has_lost),
+        cmocka_unit_test(test_a_position_that_was_set_back),
+        cmocka_unit_test(test_it_receives_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

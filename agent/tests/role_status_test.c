@@ -403,25 +403,28 @@ static void test_an_opening_that_failed_is_noted(void **unused)
     assert_true(status.noted_since == 0);
 }
 
-/* Of a replica alone. */
-static void test_an_emptied_gtid_set_is_told(void **unused)
+/* Whatever its role is; the primary is not to be deleted. */
+static void test_a_position_that_was_set_back_is_told(void **unused)
 {
     struct instance_state state = replica();
     struct agent_status status = {.instance = "db-mysql-1"};
 
     UNUSED(unused);
     state.instance = "db-mysql-1";
-    snprintf(state.loss.lacking, sizeof(state.loss.lacking), "aaaaaaaa-0000-0000-0000-000000000000:1-9");
+    state.loss.lost = (struct gtids_lost){.is_lost = true, .lacking = "aaaaaaaa-0000-0000-0000-000000000000:1-9"};
     role_fill_status(&state, NOW, &status);
     assert_int_equal(status.problem_count, 1);
     assert_string_equal(status.problems[0].reason, "GtidsLost");
     assert_non_null(strstr(status.problems[0].message,
         "(kubectl delete pvc data-db-mysql-1 --wait=false; kubectl delete pod db-mysql-1); lost: aaaaaaaa-"));
     state.role.order.role = AGENT_ROLE_PRIMARY;
+    state.observed.version.flavour = AGENT_FLAVOUR_MARIADB;
     status = (struct agent_status){.instance = "db-mysql-1"};
     role_fill_status(&state, NOW, &status);
-    for (int i = 0; i < status.problem_count; i++)
-        assert_string_not_equal(status.problems[i].reason, "GtidsLost");
+    assert_string_equal(status.problems[0].reason, "GtidsLost");
+    assert_non_null(strstr(
+        status.problems[0].message, "somebody has set back the GTID position of this primary (RESET MASTER): it can "));
+    assert_null(strstr(status.problems[0].message, "kubectl"));
 }
 
 int main(void)
@@ -439,7 +442,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_applied_is_lag),
         cmocka_unit_test(test_a_source_that_skips_has_not_sent_all),
         cmocka_unit_test(test_a_lag_that_is_not_known_is_not_borne_for_ever),
-        cmocka_unit_test(test_an_emptied_gtid_set_is_told),
+        cmocka_unit_test(test_a_position_that_was_set_back_is_told),
         cmocka_unit_test(test_a_long_gtid_set_is_told_in_time),
         cmocka_unit_test(test_acknowledgements_that_come_late_are_no_stalled_storage),
         cmocka_unit_test(test_a_lock_on_all_tables_is_told),

@@ -221,6 +221,8 @@ static void answered(struct sim *sim, int member)
     agent_look(sim, member, &facts);
     facts.connection = 1; /* whatever server it is: a restart must be seen */
     role_note_look(state, &facts, started_ms);
+    if (state->loss.lost.is_lost)
+        sim_fail(sim, VIOLATION_GTIDS, "%s is said to have lost %s", sim_member_name(member), state->loss.lost.lacking);
     agent_take_facts(sim, member, &facts, started_ms);
     agent_keep_note(sim, member);
     if (!state->replication.read_only)

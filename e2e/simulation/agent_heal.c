@@ -114,9 +114,6 @@ void agent_watch_source(struct sim *sim, int member)
         if (*theirs->boot_id &&
             source_watch_take(&agent->state, theirs, NULL, watch->own, watch->own_ms, sim->now_ms, 0))
             watch->own = "";
-        if (*agent->state.loss.lacking)
-            sim_fail(sim, VIOLATION_GTIDS, "%s is said to have lost %s", sim_member_name(member),
-                agent->state.loss.lacking);
     }
     if (str_empty(watch->own)) {
         watch->own = agent->state.replication.gtid_executed;

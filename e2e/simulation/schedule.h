@@ -114,7 +114,7 @@ enum violation {
     VIOLATION_SET_ASIDE, /* something acknowledged was cut off or replaced, and the primary has it not */
     VIOLATION_EPOCH,     /* an epoch fell */
     VIOLATION_STUCK,     /* healed, somebody has everything, and it does not open */
-    VIOLATION_GTIDS,     /* an agent says that somebody has emptied a GTID set, which nobody has done */
+    VIOLATION_GTIDS,     /* an agent says that somebody has set back a GTID position, which nobody has done */
     VIOLATION_UNEQUAL,   /* healed and open, and the members stay different */
     VIOLATION_COUNT
 };
