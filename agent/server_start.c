@@ -16,6 +16,7 @@
 #include "agent/bootstrap/start_mode.h"
 #include "agent/bootstrap/volume_mark.h"
 #include "agent/bootstrap/volume_reserve.h"
+#include "agent/gtid_loss_note.h"
 #include "agent/mysql/start_domain.h"
 #include "agent/put_back.h"
 #include "agent/set_aside_beyond.h"
@@ -121,8 +122,8 @@ static enum tail judge_tail(
         log_info("nothing was said: the server is started plainly");
         return TAIL_STAYS;
     }
-    if (!mode.truncate || mode.epoch <= primary_epoch)
-        return TAIL_STAYS;
+    if (!mode.truncate || mode.epoch <= primary_epoch || gtid_loss_note_read(&options->paths).is_lost)
+        return TAIL_STAYS; /* behind a position that was set back no number tells what others have */
     return judge_end(options, binary, primary_epoch, &mode);
 }
 

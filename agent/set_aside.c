@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/backup/binlog_tail.h"
+#include "agent/gtid_loss_note.h"
 #include "agent/set_aside_beyond.h"
 #include "common/alloc.h"
 #include "common/clock.h"
@@ -28,6 +29,7 @@
 #define RAW_PREFIX "# the newest binary logs are kept as they are: "
 #define NO_ROOM_PREFIX "# no room for "
 #define MORE_PREFIX "# and "
+#define LOST_PREFIX "# the GTID position was set back by hand: "
 #define ERRANT_UNKNOWN "not known exactly"
 #define END_PREFIX "# end of the binary logs: "
 /* GTIDs of a set that is full take about as much; the rest is counted. */
@@ -315,6 +317,8 @@ static int write_list(const struct set_aside_wish *wish, const struct binlog_tai
         (unsigned long long)wish->epoch, *wish->errant ? wish->errant : ERRANT_UNKNOWN);
     if (wish->end)
         strbuf_addf(&list.text, END_PREFIX "%016llx\n", (unsigned long long)wish->end);
+    if (wish->is_lost)
+        strbuf_addf(&list.text, LOST_PREFIX "these numbers may be those of other transactions elsewhere\n");
     if (why_raw)
         strbuf_addf(&list.text, RAW_PREFIX "%s\n", why_raw);
     if (tail && binlog_tail_left_out(tail))
@@ -530,7 +534,13 @@ static int make(const struct set_aside_wish *wish, struct agent_set_asides *ret,
 int set_aside_make(const struct set_aside_wish *wish, struct agent_set_asides *ret, struct error *err)
 {
     struct set_aside_wish whole = *wish;
+    const struct gtids_lost lost = gtid_loss_note_read(wish->paths);
 
+    whole.is_lost = lost.is_lost;
+    if (lost.was_open) {
+        whole.errant = "";
+        whole.behind = NULL;
+    }
     if (!whole.end)
         whole.end = set_aside_beyond_end(wish->paths->data_dir, agent_gtid_flavour(wish->flavour));
     return make(&whole, ret, err);
@@ -551,7 +561,7 @@ int set_aside_before_replacing(const struct agent_paths *paths, enum agent_flavo
         .end = beyond.end,
         .reason = "the data is replaced by a copy of another member's",
     };
-    bool nothing = beyond.known && beyond.gtids.len == 0;
+    bool nothing = beyond.known && beyond.gtids.len == 0 && !gtid_loss_note_read(paths).was_open;
     if (nothing)
         set_aside_list(paths, ret);
     int rc = nothing ? 0 : set_aside_make(&wish, ret, err);
@@ -588,6 +598,8 @@ static int add_line(const char *line, const struct named *named, struct error *e
 {
     if (says_that_more_is_there(line))
         return error_set(err, ERROR_INVALID, "it is not listed as a whole (%.80s)", line + 2);
+    if (str_starts_with(line, LOST_PREFIX))
+        return error_set(err, ERROR_INVALID, "its numbers prove nothing (%.80s)", line + 2);
     if (*line == '#' || !*line)
         return 0;
     if (named->flavour != AGENT_FLAVOUR_MARIADB)

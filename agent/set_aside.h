@@ -14,6 +14,9 @@
  *
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
+ * Where somebody has set back the GTID position of the data (gtid_loss_note.h), numbers prove nothing: what was written
+ * behind it may bear the numbers of other transactions elsewhere. So of a server that was open then the newest are kept,
+ * whatever the others have, and no such set is ever taken back (set_aside_judge.h).
  * Bounded: a set by SET_ASIDE_MAX_BYTES, the newest being kept; sets by number (so that a status names all of them) and
  * sum, the oldest going first. transactions.txt and the log say what was left out. A set takes a third of the free
  * space at most. Where transactions are left out for that reason it fails, and the data stays until there is room;
@@ -51,6 +54,7 @@ struct set_aside_wish {
     const char *reason;  /* for people */
     uint64_t max_bytes;  /* 0: SET_ASIDE_MAX_BYTES */
     uint64_t room_bytes; /* 0: a third of what is free on the volume */
+    bool is_lost;        /* set_aside_make's: gtid_loss_note.h */
     uint64_t min_bytes;  /* where there is no room for so many nothing is kept, no older set goes, and it fails */
 };
 

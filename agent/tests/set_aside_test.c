@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/backup/tests/binlog_double.h"
+#include "agent/gtid_loss_note.h"
 #include "agent/set_aside_judge.h"
 #include "common/alloc.h"
 #include "common/fs.h"
@@ -378,6 +379,46 @@ static void test_lists_that_are_not_whole(void **state)
     }
 }
 
+static void set_back(struct world *w, bool was_open)
+{
+    const struct gtids_lost lost = {.is_lost = true, .was_open = was_open};
+
+    assert_int_equal(gtid_loss_note_write(&w->paths, &lost, &w->error), 0);
+}
+
+static int read_newest(struct world *w, struct strbuf *ret)
+{
+    char folder[AGENT_SET_ASIDE_SIZE];
+
+    folder_of(w->sets.sets[0], folder);
+    error_clear(&w->error);
+    return set_aside_gtids(&w->paths, folder, AGENT_FLAVOUR_MARIADB, ret, &w->error);
+}
+
+/* Behind a position that was set back the others hold other transactions under the same numbers: what a primary wrote
+ * is kept although they seem to have it, and nothing is taken back. */
+static void test_numbers_that_prove_nothing(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(strbuf_release) struct strbuf gtids;
+
+    strbuf_init(&gtids, KM_MIB);
+    write_logs(w);
+    set_back(w, false);
+    assert_int_equal(set_aside_before_replacing(&w->paths, AGENT_FLAVOUR_MARIADB, 3, "0-1-249", &w->sets, &w->error), 0);
+    assert_string_equal(w->sets.sets[0], "");
+    assert_int_equal(set_aside_before_replacing(&w->paths, AGENT_FLAVOUR_MARIADB, 3, "0-1-15", &w->sets, &w->error), 0);
+    assert_int_equal(read_newest(w, &gtids), -1);
+    assert_int_equal(w->error.kind, ERROR_INVALID);
+    set_back(w, true);
+    assert_int_equal(set_aside_before_replacing(&w->paths, AGENT_FLAVOUR_MARIADB, 4, "0-1-249", &w->sets, &w->error), 0);
+    assert_non_null(strstr(w->sets.sets[0], "epoch4: "));
+    assert_non_null(strstr(w->sets.sets[0], "0-1-19"));
+    assert_int_equal(read_newest(w, &gtids), -1);
+    assert_int_equal(w->error.kind, ERROR_INVALID);
+    assert_non_null(strstr(w->error.message, "its numbers prove nothing"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +427,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_long_list_of_mysql, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lists_that_are_not_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numbers_that_prove_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_same_transactions_are_kept_once, set_up_mysql, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room_for_raw_logs, set_up, tear_down),
