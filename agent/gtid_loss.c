@@ -14,6 +14,14 @@ static void keep_latest(struct gtid_loss *loss, const struct replication_facts *
     loss->of_latest = position_pool_ref(facts->positions);
     loss->latest = facts->gtid_executed;
     loss->connection = facts->connection;
+    loss->oldest_log = facts->oldest_log;
+    memcpy(loss->first_logged, facts->first_logged, sizeof(loss->first_logged));
+}
+
+static void forget_reset(struct gtid_loss *loss)
+{
+    position_pool_unref(steal_ptr(loss->of_before));
+    loss->before_reset = NULL;
 }
 
 /* MariaDB: the position of a domain has gone back, or there is none of any domain. A single domain that is gone was
@@ -65,6 +73,36 @@ static bool find_loss(struct gtid_loss *loss, enum gtid_flavour kind, const char
     return true;
 }
 
+/* Purging goes on to later logs, and the first transaction of a log stays. */
+static bool logs_were_taken(const struct gtid_loss *loss, const struct replication_facts *facts)
+{
+    if (!loss->oldest_log || !facts->oldest_log || facts->oldest_log > loss->oldest_log)
+        return false;
+    return facts->oldest_log < loss->oldest_log ||
+        (*loss->first_logged && !str_eq(loss->first_logged, facts->first_logged));
+}
+
+/* Behind RESET MASTER: the first transaction is one that had been executed before. */
+static bool find_repeated(struct gtid_loss *loss, enum gtid_flavour kind, const struct replication_facts *facts)
+{
+    if (!loss->before_reset && logs_were_taken(loss, facts)) {
+        loss->before_reset = loss->latest;
+        loss->of_before = position_pool_ref(loss->of_latest);
+    }
+    if (!loss->before_reset || !*facts->first_logged)
+        return false;
+    _cleanup_(gtid_set_freep) struct gtid_set *had = position_parse(kind, loss->before_reset);
+    _cleanup_(gtid_set_freep) struct gtid_set *first = position_parse(kind, facts->first_logged);
+    enum gtid_relation relation = had && first ? gtid_set_compare(first, had) : GTID_DIVERGED;
+
+    forget_reset(loss);
+    if ((relation != GTID_SUBSET && relation != GTID_EQUAL) || loss->lost.is_lost)
+        return false;
+    loss->lost.is_lost = true;
+    snprintf(loss->lost.lacking, sizeof(loss->lost.lacking), "%s and what follows it", facts->first_logged);
+    return true;
+}
+
 bool gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const struct replication_facts *facts)
 {
     bool goes_on = loss->latest && facts->connection && facts->connection == loss->connection;
@@ -73,8 +111,12 @@ bool gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const st
 
     if (!facts->seen || !facts->gtid_executed || !position_is_whole(facts->gtid_executed))
         return false;
-    if (goes_on)
-        changed = find_loss(loss, agent_gtid_flavour(flavour), facts->gtid_executed);
+    if (!goes_on)
+        forget_reset(loss);
+    else if (!find_loss(loss, agent_gtid_flavour(flavour), facts->gtid_executed))
+        changed = find_repeated(loss, agent_gtid_flavour(flavour), facts);
+    else
+        changed = true;
     if (loss->lost.is_lost && is_open && !loss->lost.was_open)
         changed = loss->lost.was_open = true;
     if (goes_on || is_open || facts->configured)
@@ -85,6 +127,7 @@ bool gtid_loss_look(struct gtid_loss *loss, enum agent_flavour flavour, const st
 void gtid_loss_server_gone(struct gtid_loss *loss)
 {
     position_pool_unref(steal_ptr(loss->of_latest));
+    forget_reset(loss);
     loss->latest = NULL;
     loss->connection = 0;
 }

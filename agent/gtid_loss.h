@@ -8,6 +8,10 @@
  *   - a source sends it again what it has executed, and without a primary key its rows are doubled silently;
  *   - a primary gives numbers anew that its replicas hold as other transactions.
  *
+ * A position that was set back may be at its end again before the next look. So what matters, too, is where the binary
+ * logs begin: RESET MASTER takes them all, and if the first transaction of those that come after it had been executed
+ * before, it was executed twice.
+ *
  * So a look that finds less executed than an earlier one had found says it for good: what comes after it, also all the
  * numbers that were lost, may have been applied twice. It holds for this data, over the end of server and agent
  * (gtid_loss_note.h), until a copy replaces it. RESET MASTER on a MariaDB replica takes nothing of its position.
@@ -39,6 +43,10 @@ struct gtid_loss {
     uint64_t connection; /* of the latest look; 0: there was none */
     const char *latest;  /* what it found executed */
     struct position_pool *of_latest;
+    uint32_t oldest_log; /* as it found them */
+    char first_logged[80];
+    const char *before_reset; /* executed before the binary logs were taken, until their first transaction is known */
+    struct position_pool *of_before;
     struct gtids_lost lost;
 };
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "agent/bootstrap/volume_mark.h"
+#include "agent/first_logged.h"
 #include "agent/mysql/accounts.h"
 #include "agent/mysql/lock_waits.h"
 #include "agent/mysql/room.h"
@@ -96,6 +97,7 @@ static int look(struct probe_lane *lane, struct error *err)
     const struct dialect *dialect = dialect_for(&result->observed.version);
     if (replication_facts_observe(lane->session, dialect, lane->options.user, &result->replication, err) < 0)
         return -1;
+    first_logged_look(lane->paths->data_dir, replication_gtid_flavour(dialect), &result->replication);
     if (result->replication.configured)
         result->replication.relay_written_ms = relay_written_ms(lane->paths->data_dir);
     if (lane->with_status && result->replication.system_tables_seen)

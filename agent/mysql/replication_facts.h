@@ -41,6 +41,8 @@ struct replication_facts {
     const char *gtid_executed;       /* NULL counts as "" */
     const char *gtid_received;       /* executed, and what waits in relay logs; likewise */
     const char *gtid_state;          /* MariaDB: gtid_binlog_state; likewise */
+    uint32_t oldest_log;   /* the number of the oldest binary log; 0: not known. Filled in by the probe lane */
+    char first_logged[80]; /* the first transaction in that; "" there is none yet, or it is not known. Likewise */
     char self_written[64]; /* by the server itself at a start (start_domain.h), in neither of these; "" nothing */
 
     bool configured; /* it knows a source */

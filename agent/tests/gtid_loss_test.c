@@ -72,19 +72,78 @@ static const struct row rows[] = {
     {"just after it was opened", MARIADB, {{REPLICA, 7, "0-1-100"}, {PRIMARY, 7, "0-1-100"}}, NULL, false},
 };
 
-static bool look_at(struct gtid_loss *loss, enum agent_flavour flavour, const struct look *look)
+/* Likewise, with what the binary logs begin with. */
+struct log_row {
+    const char *name;
+    enum agent_flavour flavour;
+    struct {
+        struct look look;
+        uint32_t oldest;
+        const char *first;
+    } looks[4];
+    const char *lacking;
+    bool was_open;
+};
+
+static const struct log_row log_rows[] = {
+    {"set back and applied between two looks", MARIADB,
+        {{{REPLICA, 7, "0-2-7001"}, 3, "0-1-40"}, {{REPLICA, 7, "0-2-7002"}, 1, "0-2-6934"}},
+        "0-2-6934 and what follows it", false},
+    {"where no log was purged", MARIADB,
+        {{{REPLICA, 7, "0-2-7001"}, 1, "0-1-1"}, {{REPLICA, 7, "0-2-7002"}, 1, "0-2-6934"}},
+        "0-2-6934 and what follows it", false},
+    {"RESET MASTER, and later set back", MARIADB,
+        {{{REPLICA, 7, "0-2-7001"}, 1, "0-1-1"}, {{REPLICA, 7, "0-2-7001"}, 1, ""},
+            {{REPLICA, 7, "0-2-7002"}, 1, "0-2-6999"}},
+        "0-2-6999 and what follows it", false},
+    {"RESET MASTER on a replica", MARIADB,
+        {{{REPLICA, 7, "0-2-7001"}, 3, "0-1-40"}, {{REPLICA, 7, "0-2-7003"}, 1, "0-2-7002"}}, NULL, false},
+    {"which applies nothing at once", MARIADB,
+        {{{REPLICA, 7, "0-2-7001"}, 3, "0-1-40"}, {{REPLICA, 7, "0-2-7001"}, 1, ""},
+            {{REPLICA, 7, "0-2-7002"}, 1, "0-2-7002"}, {{REPLICA, 7, "0-2-7003"}, 1, "0-2-7002"}},
+        NULL, false},
+    {"logs are purged", MARIADB, {{{REPLICA, 7, "0-2-7001"}, 3, "0-1-40"}, {{REPLICA, 7, "0-2-7003"}, 4, "0-2-6000"}},
+        NULL, false},
+    {"logs that cannot be read", MARIADB, {{{REPLICA, 7, "0-2-7001"}, 3, ""}, {{REPLICA, 7, "0-2-7003"}, 1, ""}}, NULL,
+        false},
+    {"RESET MASTER just after an opening", MARIADB,
+        {{{PRIMARY, 7, "0-1-7001"}, 3, "0-1-40"}, {{PRIMARY, 7, "0-1-7001"}, 1, "0-2-1"}}, "0-2-1 and what follows it",
+        true},
+    {"all is sent again between two looks", MYSQL,
+        {{{REPLICA, 7, A ":1-9"}, 2, A ":1"}, {{REPLICA, 7, A ":1-10"}, 1, A ":1"}}, A ":1 and what follows it", false},
+    {"a set that is given back at once", MYSQL,
+        {{{REPLICA, 7, A ":1-9"}, 2, A ":1"}, {{REPLICA, 7, A ":1-10"}, 1, A ":10"}}, NULL, false},
+};
+
+static bool look_at_logs(
+    struct gtid_loss *loss, enum agent_flavour flavour, const struct look *look, uint32_t oldest, const char *first)
 {
     struct replication_facts facts = {.seen = true,
         .connection = look->connection,
         .read_only = look->state != PRIMARY,
-        .configured = look->state == REPLICA};
+        .configured = look->state == REPLICA,
+        .oldest_log = oldest};
 
     facts.positions = position_pool_new(KM_KIB);
+    snprintf(facts.first_logged, sizeof(facts.first_logged), "%s", first);
     if (look->executed)
         facts.gtid_executed = position_take(facts.positions, look->executed);
     bool changed = gtid_loss_look(loss, flavour, &facts);
     replication_facts_release(&facts);
     return changed;
+}
+
+static bool look_at(struct gtid_loss *loss, enum agent_flavour flavour, const struct look *look)
+{
+    return look_at_logs(loss, flavour, look, 0, "");
+}
+
+static void check(const char *name, struct gtid_loss *loss, unsigned changes, const char *lacking, bool was_open)
+{
+    if (loss->lost.is_lost != (lacking != NULL) || loss->lost.was_open != was_open ||
+        !str_eq(loss->lost.lacking, str_or_empty(lacking)) || (changes > 0) != loss->lost.is_lost)
+        fail_msg("%s: \"%s\", open %d, %u changes", name, loss->lost.lacking, loss->lost.was_open, changes);
+    gtid_loss_server_gone(loss);
 }
 
 static void test_looks(void **unused)
@@ -97,10 +156,21 @@ static void test_looks(void **unused)
 
         for (size_t k = 0; k < ARRAY_LEN(row->looks) && (row->looks[k].executed || row->looks[k].connection); k++)
             changes += look_at(&loss, row->flavour, &row->looks[k]);
-        if (loss.lost.is_lost != (row->lacking != NULL) || loss.lost.was_open != row->was_open ||
-            !str_eq(loss.lost.lacking, str_or_empty(row->lacking)) || (changes > 0) != loss.lost.is_lost)
-            fail_msg("%s: \"%s\", open %d, %u changes", row->name, loss.lost.lacking, loss.lost.was_open, changes);
-        gtid_loss_server_gone(&loss);
+        check(row->name, &loss, changes, row->lacking, row->was_open);
+    }
+}
+
+static void test_looks_at_logs(void **unused)
+{
+    UNUSED(unused);
+    for (size_t i = 0; i < ARRAY_LEN(log_rows); i++) {
+        const struct log_row *row = &log_rows[i];
+        struct gtid_loss loss = {0};
+        unsigned changes = 0;
+
+        for (size_t k = 0; k < ARRAY_LEN(row->looks) && row->looks[k].first; k++)
+            changes += look_at_logs(&loss, row->flavour, &row->looks[k].look, row->looks[k].oldest, row->looks[k].first);
+        check(row->name, &loss, changes, row->lacking, row->was_open);
     }
 }
 
@@ -128,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_looks_at_logs),
         cmocka_unit_test(test_the_end_of_a_server),
     };
 

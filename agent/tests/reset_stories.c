@@ -4,6 +4,8 @@
 #include "agent/tests/reset_stories.h"
 
 #include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "agent/tests/replication_rig.h"
@@ -112,16 +114,21 @@ static char *position_of(struct replication_rig *rig, unsigned member)
     return strbuf_detach(&text, NULL);
 }
 
-/* The agent may start it again in between. */
-static void set_back(struct replication_rig *rig, unsigned member, const char *older)
+/* Within one look: the agent would start it again in between. applied: NULL, or it is started, until that says so many
+ * rows. */
+static void set_back(struct replication_rig *rig, unsigned member, const char *older, const char *applied)
 {
-    _cleanup_(freep) char *sql =
-        xasprintf("RESET MASTER; STOP SLAVE; SET GLOBAL gtid_slave_pos = '%s'; RESET MASTER", older);
-    bool is_set = false;
+    _cleanup_(freep) char *sql = xasprintf("RESET MASTER; STOP SLAVE; SET GLOBAL gtid_slave_pos = '%s'; RESET MASTER%s",
+        older, applied ? "; START SLAVE" : "");
+    pid_t agent = rig->members[member].rig->agent.inner;
 
-    for (int i = 0; i < 20 && !is_set; i++)
-        is_set = member_root_sql(rig, member, sql, NULL);
-    assert_true(is_set);
+    if (agent > 0)
+        kill(agent, SIGSTOP);
+    bool is_set = member_root_sql(rig, member, sql, NULL);
+    bool is_applied = !applied || member_says(rig, member, "SELECT COUNT(*) FROM t.w", applied);
+    if (agent > 0)
+        kill(agent, SIGCONT);
+    assert_true(is_set && is_applied);
 }
 
 /* Neither a person nor an agent or a server that is started anew makes it receive; it is read from. */
@@ -166,13 +173,51 @@ static void test_a_replica_that_was_set_back(void **state)
     if (is_mysql(rig))
         assert_true(member_sql(rig, 2, "RESET BINARY LOGS AND GTIDS", NULL));
     else
-        set_back(rig, 2, older);
+        set_back(rig, 2, older, NULL);
     await(rig, 2, receives_nothing, "said to have lost transactions, and held");
     printf("%s\n", what_it_says(&rig->members[2]));
     assert_string_equal(rig->members[2].status.errant, "");
     assert_false(has_lost_gtids(&rig->members[0]));
     assert_false(has_lost_gtids(&rig->members[1]));
     stays_without_a_source(rig, 2, "2");
+}
+
+/* As a copy would: its data is equal to the primary's, and it knows the position of that. */
+static void mend(struct replication_rig *rig, unsigned member)
+{
+    struct agent_rig *at = rig->members[member].rig;
+    _cleanup_(strbuf_release) struct strbuf text;
+
+    strbuf_init(&text, 4 * KM_KIB);
+    agent_rig_kill(&at->agent);
+    rig->members[member].status = (struct agent_status){0};
+    assert_int_equal(unlink(agent_rig_path(at, "vol/data/kube-mysql-gtids-lost.json")), 0);
+    assert_true(member_sql(rig, 0, "SELECT @@GLOBAL.gtid_binlog_pos", &text));
+    text.buf[strcspn(text.buf, "\n")] = '\0';
+    set_back(rig, member, text.buf, NULL);
+    replication_rig_start(rig, member, "run");
+    await(rig, member, member_runs, "running");
+    member_give(rig, member, replication_rig_replica(rig, 0));
+    await(rig, member, is_whole, "whole");
+}
+
+/* MariaDB: its position is at its end again before anybody looks, and its rows are doubled. */
+static void test_a_replica_that_was_set_back_and_started(void **state)
+{
+    struct replication_rig *rig = *state;
+
+    if (is_mysql(rig))
+        return;
+    mend(rig, 2);
+    _cleanup_(freep) char *older = position_of(rig, 2);
+    assert_true(member_sql(rig, 0, "INSERT INTO t.w VALUES (5)", NULL));
+    assert_true(member_says(rig, 2, "SELECT COUNT(*) FROM t.w", "3"));
+    replication_rig_run(rig, 2000);
+    set_back(rig, 2, older, "4");
+    await(rig, 2, receives_nothing, "said to have lost transactions, and held");
+    printf("%s\n", what_it_says(&rig->members[2]));
+    assert_false(has_lost_gtids(&rig->members[0]));
+    assert_true(member_sql(rig, 0, "DELETE FROM t.w WHERE id = 5", NULL));
 }
 
 /* It is said at once, not after the failover. Then the old primary would apply again, as replica, what it wrote. */
@@ -210,6 +255,7 @@ int reset_stories_run(bool mysql)
         cmocka_unit_test(test_nobody_has_lost_anything),
         cmocka_unit_test(test_a_replica_whose_log_was_reset_becomes_primary),
         cmocka_unit_test(test_a_replica_that_was_set_back),
+        cmocka_unit_test(test_a_replica_that_was_set_back_and_started),
         cmocka_unit_test(test_a_primary_that_was_reset),
     };
 
