@@ -24,7 +24,7 @@ void agent_archive_put(struct http_exchange *exchange, struct agent_double *agen
     struct error err = ERROR_INIT;
     size_t len = 0;
     const char *body = http_exchange_body(exchange, &len);
-    const json_t *cluster = kube_api_double_get(agent->all->api, PATH_CLUSTER);
+    const json_t *cluster = agent_model_cluster(agent->all);
     if (agent->all->refuses || agent->archive.answer > 0)
         http_replyf(exchange, agent->all->refuses ? 503 : agent->archive.answer, "of the test");
     else if (archive_task_decode(body, len, &task, &err) < 0) {

@@ -13,7 +13,6 @@
 #include "operator/tests/agent_model.h"
 #include "operator/tests/operator_world.h"
 
-#define PATH_TLS PATH_CORE "secrets/" WORLD_CLUSTER "-mysql-tls"
 #define PATH_BACKUPS "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlbackups/"
 #define LINE_EVERY_MS 200
 #define ADDRESS_TRIES 1000
@@ -296,7 +295,7 @@ static struct tls_server *load_tls(const json_t *secret)
 /* Pods that are started with the same Secret share what was read from it. NULL: it is not complete yet. */
 static struct tls_server *find_tls(struct agent_doubles *doubles)
 {
-    const json_t *secret = kube_api_double_get(doubles->api, PATH_TLS);
+    const json_t *secret = agent_model_object(doubles, "secrets", "-mysql-tls");
     const char *version = json_path_str(secret, "metadata.resourceVersion", "");
     for (size_t i = 0; i < doubles->identity_count; i++)
         if (str_eq(doubles->identities[i].version, version))
@@ -413,25 +412,27 @@ bool agent_double_is_open(const struct agent_double *agent)
 
 bool agent_double_may_stop(const struct agent_double *agent)
 {
-    int64_t replicas = json_path_int(kube_api_double_get(agent->all->api, PATH_CLUSTER), "spec.replicas", 1);
+    int64_t replicas = json_path_int(agent_model_cluster(agent->all), "spec.replicas", 1);
     bool lingers = clock_monotonic_ms() - agent->closed_ms < LINGER_MS;
     return replicas < 2 || (!agent->opened && !lingers) || agent->stream_count == 0 || agent->nobody_stays;
 }
 
 /* ---- all of them ---- */
 
-struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api)
+struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api, const char *cluster)
 {
     struct agent_doubles *doubles = xnew(struct agent_doubles);
     doubles->positions = position_pool_new((size_t)(64 * KM_MIB));
     doubles->loop = loop;
     doubles->api = api;
     doubles->writer = -1;
-    doubles->address_base = (unsigned)getpid(); /* once: a copy of the world goes on with it */
+    snprintf(doubles->cluster, sizeof(doubles->cluster), "%s", cluster);
+    /* Once: a copy of the world goes on with it. */
+    doubles->address_base = (unsigned)getpid() + (unsigned)hash64(HASH64_INIT, cluster, strlen(cluster));
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
         struct agent_double *agent = &doubles->members[i];
         *agent = (struct agent_double){.all = doubles, .ordinal = i, .following = -1, .clone_ms = 20, .order_ms = 5};
-        snprintf(agent->name, sizeof(agent->name), WORLD_CLUSTER "-mysql-%d", i);
+        snprintf(agent->name, sizeof(agent->name), "%s-mysql-%d", cluster, i);
         list_init(&agent->streams);
     }
     return doubles;
@@ -482,6 +483,11 @@ struct agent_double *agent_doubles_get(struct agent_doubles *doubles, int ordina
 const char *agent_doubles_failure(const struct agent_doubles *doubles)
 {
     return doubles->failure;
+}
+
+const char *agent_doubles_cluster(const struct agent_doubles *doubles)
+{
+    return doubles->cluster;
 }
 
 uint64_t agent_doubles_history(const struct agent_doubles *doubles)

@@ -137,8 +137,9 @@ struct agent_double {
     size_t stream_count;
 };
 
-/* api: where the cluster's status and its Secret are looked up. */
-struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api);
+/* api: where the status of the MysqlCluster of that name, in WORLD_NAMESPACE, and its Secret are looked up. */
+struct agent_doubles *agent_doubles_new(struct loop *loop, struct kube_api_double *api, const char *cluster);
+const char *agent_doubles_cluster(const struct agent_doubles *doubles); /* that name */
 void agent_doubles_free(struct agent_doubles *doubles);
 /* Time passes: to be called every few milliseconds. */
 void agent_doubles_tick(struct agent_doubles *doubles);

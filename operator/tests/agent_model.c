@@ -3,6 +3,7 @@
 
 #include "operator/tests/agent_model.h"
 
+#include "common/alloc.h"
 #include "common/clock.h"
 #include "common/gtid.h"
 #include "common/json.h"
@@ -24,10 +25,23 @@ void agent_model_fail(struct agent_doubles *doubles, const char *fmt, ...)
 
 /* ---- looking around ---- */
 
-/* "shop-mysql-2.shop-mysql.ns1.svc" → 2; -1: no member's name. */
-static int ordinal_of(const char *host)
+const json_t *agent_model_cluster(const struct agent_doubles *doubles)
 {
-    static const char prefix[] = WORLD_CLUSTER "-mysql-";
+    _cleanup_(freep) char *path = xasprintf(PATH_CLUSTERS "%s", doubles->cluster);
+    return kube_api_double_get(doubles->api, path);
+}
+
+const json_t *agent_model_object(const struct agent_doubles *doubles, const char *plural, const char *suffix)
+{
+    _cleanup_(freep) char *path = xasprintf(PATH_CORE "%s/%s%s", plural, doubles->cluster, suffix);
+    return kube_api_double_get(doubles->api, path);
+}
+
+/* "shop-mysql-2.shop-mysql.ns1.svc" → 2; -1: no member's name. */
+static int ordinal_of(const struct agent_doubles *doubles, const char *host)
+{
+    char prefix[sizeof(doubles->cluster) + 8];
+    snprintf(prefix, sizeof(prefix), "%s-mysql-", doubles->cluster);
     return str_starts_with(host, prefix) ? (int)strtol(host + strlen(prefix), NULL, 10) : -1;
 }
 
@@ -115,7 +129,7 @@ static void seed_failed(struct agent_double *agent, int64_t now_ms, const char *
 /* The donor that the order names, if it can give. */
 static const struct agent_double *donor_of(const struct agent_double *agent)
 {
-    int ordinal = ordinal_of(agent->order.donor_host);
+    int ordinal = ordinal_of(agent->all, agent->order.donor_host);
     const struct agent_double *donor =
         ordinal >= 0 && ordinal < AGENT_DOUBLES_MAX ? &agent->all->members[ordinal] : NULL;
     bool linked = donor && donor != agent && !donor->silent && !donor->is_cut && !agent->is_cut;
@@ -251,7 +265,7 @@ static bool contains(const struct agent_double *agent, const char *wanted)
 /* Only from a server that is dead, by its agent's hands. */
 static bool salvage(struct agent_double *agent)
 {
-    int ordinal = ordinal_of(agent->order.salvage_host);
+    int ordinal = ordinal_of(agent->all, agent->order.salvage_host);
     const struct agent_double *dead = ordinal < 0 ? NULL : &agent->all->members[ordinal];
     if (!dead)
         return true;
@@ -297,7 +311,7 @@ static void close_server(struct agent_double *agent)
 
 static void follow_source(struct agent_double *agent, int64_t now_ms)
 {
-    int source = agent->order.role == AGENT_ROLE_REPLICA ? ordinal_of(agent->order.source_host) : -1;
+    int source = agent->order.role == AGENT_ROLE_REPLICA ? ordinal_of(agent->all, agent->order.source_host) : -1;
     bool held = agent->order.role == AGENT_ROLE_REPLICA && source < 0;
     close_server(agent);
     if (source != agent->following && !held && !agent->order.await_source)
@@ -367,8 +381,7 @@ static void begin_process(struct agent_double *agent, enum agent_phase phase)
         .volume_bytes = 1000 * KM_MIB,
         .volume_free_bytes = 900 * KM_MIB};
     const char *mycnf =
-        json_path_str(kube_api_double_get(agent->all->api, PATH_CORE "configmaps/" WORLD_CLUSTER "-mysql-config"),
-            "data[\"my.cnf\"]", "");
+        json_path_str(agent_model_object(agent->all, "configmaps", "-mysql-config"), "data[\"my.cnf\"]", "");
     tls_sha256_hex(mycnf, strlen(mycnf), agent->status.mycnf_hash);
     snprintf(agent->status.instance, sizeof(agent->status.instance), "%s", agent->name);
     agent->lives++;
@@ -490,7 +503,7 @@ static void acknowledge(const struct agent_double *primary)
             needed -= needed > 0;
         }
     }
-    const char *loss = json_path_str(kube_api_double_get(doubles->api, PATH_CLUSTER), "spec.failover.dataLoss", "");
+    const char *loss = json_path_str(agent_model_cluster(doubles), "spec.failover.dataLoss", "");
     if (primary->open_as.semi_sync || !str_eq(loss, "allow"))
         doubles->acknowledged = doubles->history;
 }

@@ -18,6 +18,7 @@ struct agent_doubles {
     struct position_pool *positions; /* of all that they have said */
     struct loop *loop;
     struct kube_api_double *api;
+    char cluster[32]; /* name, in WORLD_NAMESPACE */
     struct agent_double members[AGENT_DOUBLES_MAX];
     uint8_t writers[HISTORY_MAX]; /* ordinal of who wrote each transaction */
     uint64_t history;
@@ -52,6 +53,11 @@ void agent_archive_put(struct http_exchange *exchange, struct agent_double *agen
 void agent_archive_delete(struct http_exchange *exchange, struct agent_double *agent);
 void agent_archive_forget(struct agent_double *agent);
 void agent_archive_status(const struct agent_double *agent, struct agent_status *ret);
+
+/* The MysqlCluster; NULL: it is gone. */
+const json_t *agent_model_cluster(const struct agent_doubles *doubles);
+/* Of its objects: "secrets", "-mysql-tls". */
+const json_t *agent_model_object(const struct agent_doubles *doubles, const char *plural, const char *suffix);
 
 /* `init` begins. */
 void agent_model_begin(struct agent_double *agent);

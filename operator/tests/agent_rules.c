@@ -8,7 +8,7 @@
 
 static const json_t *cluster_status(const struct agent_doubles *doubles)
 {
-    return json_path(kube_api_double_get(doubles->api, PATH_CLUSTER), "status");
+    return json_path(agent_model_cluster(doubles), "status");
 }
 
 static bool is_acknowledger(const json_t *status, int ordinal)

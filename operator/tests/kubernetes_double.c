@@ -11,9 +11,19 @@
 #define FINALIZER "test/kubelet"
 #define CLAIM_SIZE "1Gi"
 
-static char *pod_path(int ordinal)
+static const char *name_of(const struct kubernetes_double *kubernetes)
 {
-    return xasprintf(PATH_CORE "pods/" WORLD_CLUSTER "-mysql-%d", ordinal);
+    return agent_doubles_cluster(kubernetes->agents);
+}
+
+static char *set_path(const struct kubernetes_double *kubernetes)
+{
+    return xasprintf(PATH_STATEFUL_SETS "%s-mysql", name_of(kubernetes));
+}
+
+static char *pod_path(const struct kubernetes_double *kubernetes, int ordinal)
+{
+    return xasprintf(PATH_CORE "pods/%s-mysql-%d", name_of(kubernetes), ordinal);
 }
 
 /* Merges `changes` (taken over) in, unless all of it is there. */
@@ -46,12 +56,13 @@ static void revision_of(const json_t *set, char out[static 24])
 
 static void make_claim(struct kubernetes_double *kubernetes, int ordinal)
 {
-    _cleanup_(freep) char *path = xasprintf(PATH_CORE "persistentvolumeclaims/data-" WORLD_CLUSTER "-mysql-%d", ordinal);
+    _cleanup_(freep) char *path =
+        xasprintf(PATH_CORE "persistentvolumeclaims/data-%s-mysql-%d", name_of(kubernetes), ordinal);
     if (kube_api_double_get(kubernetes->api, path))
         return;
     _cleanup_(json_decrefp) json_t *claim = json_build("{s:s, s:s, s:{s:{s:s, s:s}}, s:{s:{s:{s:s}}}, s:{s:s, s:{s:s}}}",
         "apiVersion", "v1", "kind", "PersistentVolumeClaim", "metadata", "labels", LABEL_MANAGED_BY,
-        LABEL_MANAGED_BY_US, LABEL_CLUSTER, WORLD_CLUSTER, "spec", "resources", "requests", "storage", CLAIM_SIZE,
+        LABEL_MANAGED_BY_US, LABEL_CLUSTER, name_of(kubernetes), "spec", "resources", "requests", "storage", CLAIM_SIZE,
         "status", "phase", "Bound", "capacity", "storage", CLAIM_SIZE);
     if (kubernetes->claims_wait)
         json_put(claim, "status", json_build("{s:s}", "phase", "Pending"));
@@ -63,8 +74,8 @@ static void make_pod(struct kubernetes_double *kubernetes, const json_t *set, co
     _cleanup_(json_decrefp) json_t *pod =
         json_build("{s:s, s:s, s:{s:[s], s:{s:s, s:s, s:s}, s:[{s:s, s:s, s:s, s:s, s:b}]}, s:{s:s}}", "apiVersion",
             "v1", "kind", "Pod", "metadata", "finalizers", FINALIZER, "labels", LABEL_MANAGED_BY, LABEL_MANAGED_BY_US,
-            LABEL_CLUSTER, WORLD_CLUSTER, "controller-revision-hash", revision, "ownerReferences", "apiVersion",
-            "apps/v1", "kind", "StatefulSet", "name", WORLD_CLUSTER "-mysql", "uid",
+            LABEL_CLUSTER, name_of(kubernetes), "controller-revision-hash", revision, "ownerReferences", "apiVersion",
+            "apps/v1", "kind", "StatefulSet", "name", json_path_str(set, "metadata.name", ""), "uid",
             json_path_str(set, "metadata.uid", ""), "controller", 1, "spec", "nodeName", "node-1");
     kube_api_double_put(kubernetes->api, path, pod);
 }
@@ -73,10 +84,24 @@ static void make_pod(struct kubernetes_double *kubernetes, const json_t *set, co
 static json_t *see_set(struct kubernetes_double *kubernetes)
 {
     if (kubernetes->set_late_ticks == 0 || kubernetes->ticks++ % kubernetes->set_late_ticks == 0) {
+        _cleanup_(freep) char *path = set_path(kubernetes);
         json_decref(kubernetes->set_seen);
-        kubernetes->set_seen = json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET));
+        kubernetes->set_seen = json_incref((json_t *)(uintptr_t)kube_api_double_get(kubernetes->api, path));
     }
     return json_incref(kubernetes->set_seen);
+}
+
+static void show_set(struct kubernetes_double *kubernetes, const json_t *set, int replicas)
+{
+    _cleanup_(freep) char *path = set_path(kubernetes);
+    const json_t *live = kube_api_double_get(kubernetes->api, path);
+    if (!live || !is_version(live, json_path_str(set, "metadata.resourceVersion", "")))
+        return;
+    edit(kubernetes, path,
+        json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
+            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", kubernetes->set_revision,
+            "replicas", replicas));
+    note_version(kubernetes, path, kubernetes->set_version);
 }
 
 static void keep_set(struct kubernetes_double *kubernetes)
@@ -89,7 +114,7 @@ static void keep_set(struct kubernetes_double *kubernetes)
     if (!is_told)
         revision_of(set, kubernetes->set_revision);
     for (int i = 0; i < AGENT_DOUBLES_MAX; i++) {
-        _cleanup_(freep) char *path = pod_path(i);
+        _cleanup_(freep) char *path = pod_path(kubernetes, i);
         const json_t *pod = kube_api_double_get(kubernetes->api, path);
         if (i < replicas && !pod) {
             make_claim(kubernetes, i);
@@ -97,14 +122,8 @@ static void keep_set(struct kubernetes_double *kubernetes)
         } else if (i >= replicas && pod && !json_path(pod, "metadata.deletionTimestamp"))
             kube_api_double_remove(kubernetes->api, path);
     }
-    const json_t *live = kube_api_double_get(kubernetes->api, PATH_STATEFUL_SET);
-    if (is_told || !live || !is_version(live, json_path_str(set, "metadata.resourceVersion", "")))
-        return;
-    edit(kubernetes, PATH_STATEFUL_SET,
-        json_build("{s:{s:I, s:s, s:i}}", "status", "observedGeneration",
-            (json_int_t)json_path_int(set, "metadata.generation", 0), "updateRevision", kubernetes->set_revision,
-            "replicas", replicas));
-    note_version(kubernetes, PATH_STATEFUL_SET, kubernetes->set_version);
+    if (!is_told)
+        show_set(kubernetes, set, replicas);
 }
 
 /* ---- kubelet ---- */
@@ -155,7 +174,7 @@ static void end_pod(struct kubernetes_double *kubernetes, const char *path, stru
 
 static void keep_pod(struct kubernetes_double *kubernetes, int ordinal)
 {
-    _cleanup_(freep) char *path = pod_path(ordinal);
+    _cleanup_(freep) char *path = pod_path(kubernetes, ordinal);
     struct agent_double *agent = agent_doubles_get(kubernetes->agents, ordinal);
     const json_t *pod = kube_api_double_get(kubernetes->api, path);
     if (!pod) {

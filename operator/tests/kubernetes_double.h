@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the one StatefulSet of
- * operator_world.
+ * kubernetes_double.h: StatefulSet controller, volume provisioner and kubelet of the test, for the StatefulSet of the
+ * cluster whose agents it is given.
  *
  * Every wanted pod without an object gets one, with a claim of its own and an agent double behind its address;
  * its revision is a hash of the template. Pods beyond the wanted number are deleted. A pod is ready when its agent says

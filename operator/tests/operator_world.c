@@ -133,6 +133,11 @@ static void on_tick(void *arg)
     int64_t now_ms = clock_monotonic_ms();
     agent_doubles_tick(world->agents);
     kubernetes_double_tick(&world->kubernetes);
+    for (int i = 0; i < world->other_count; i++) {
+        agent_doubles_tick(world->others[i].agents);
+        kubernetes_double_tick(&world->others[i].kubernetes);
+        note_failure(world, agent_doubles_failure(world->others[i].agents));
+    }
     while (world->steps[world->step] && !*world->failure && world->steps[world->step](world)) {
         world->step++;
         world->step_until_ms = now_ms + STEP_MAX_MS;
@@ -148,6 +153,13 @@ static void on_tick(void *arg)
         loop_timer_arm(&world->timer, TICK_MS);
 }
 
+static void refuse_orders(struct operator_world *world, bool refuse)
+{
+    agent_doubles_refuse(world->agents, refuse);
+    for (int i = 0; i < world->other_count; i++)
+        agent_doubles_refuse(world->others[i].agents, refuse);
+}
+
 /* What a process that is no more cannot do: its requests have no effect any more. */
 void world_kill_operator(struct operator_world *world)
 {
@@ -156,7 +168,7 @@ void world_kill_operator(struct operator_world *world)
         return;
     world->is_dead = true;
     kube_api_double_fault(world->api, &nothing);
-    agent_doubles_refuse(world->agents, true);
+    refuse_orders(world, true);
     raise(SIGTERM);
 }
 
@@ -184,7 +196,7 @@ struct operator_world *operator_world_new(void)
     world->schedule_base_ms = clock_realtime_ms();
     world->loop = loop_new();
     world->api = kube_api_double_new(world->loop);
-    world->agents = agent_doubles_new(world->loop, world->api);
+    world->agents = agent_doubles_new(world->loop, world->api, WORLD_CLUSTER);
     world->agent_image = "agent:1";
     world->kubernetes = (struct kubernetes_double){.api = world->api, .agents = world->agents};
     kube_api_double_on_write(world->api, on_act, world);
@@ -198,10 +210,24 @@ void operator_world_free(struct operator_world *world)
     loop_timer_release(&world->timer);
     agent_doubles_free(world->agents);
     kubernetes_double_release(&world->kubernetes);
+    for (int i = 0; i < world->other_count; i++) {
+        agent_doubles_free(world->others[i].agents);
+        kubernetes_double_release(&world->others[i].kubernetes);
+    }
     kube_api_double_free(world->api);
     loop_run_once(world->loop, 0); /* libevent ends connections that were closed in the next turn */
     loop_free(world->loop);
     free(world);
+}
+
+struct world_other *world_add_other(struct operator_world *world, const char *name)
+{
+    assert_true(world->other_count < WORLD_OTHERS_MAX);
+    struct world_other *other = &world->others[world->other_count++];
+    other->agents = agent_doubles_new(world->loop, world->api, name);
+    other->kubernetes = (struct kubernetes_double){.api = world->api, .agents = other->agents};
+    agent_doubles_on_order(other->agents, on_act, world);
+    return other;
 }
 
 static void run_operator(struct operator_world *world)
@@ -244,7 +270,7 @@ void operator_world_run(struct operator_world *world, const world_step_fn *steps
     do {
         if (world->is_dead)
             kube_api_double_clear_faults(world->api);
-        agent_doubles_refuse(world->agents, false);
+        refuse_orders(world, false);
         world->is_dead = false;
         run_operator(world);
     } while (world->is_dead && !*world->failure);

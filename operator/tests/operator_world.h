@@ -24,9 +24,12 @@
 
 #define WORLD_NAMESPACE "ns1"
 #define WORLD_CLUSTER "shop"
-#define PATH_CLUSTER "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlclusters/shop"
+#define WORLD_OTHERS_MAX 2
+#define PATH_CLUSTERS "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlclusters/"
+#define PATH_CLUSTER PATH_CLUSTERS WORLD_CLUSTER
 #define PATH_TERMINAL "/apis/kubemysql.dev/v1alpha1/namespaces/ns1/mysqlterminals/shop"
-#define PATH_STATEFUL_SET "/apis/apps/v1/namespaces/ns1/statefulsets/shop-mysql"
+#define PATH_STATEFUL_SETS "/apis/apps/v1/namespaces/ns1/statefulsets/"
+#define PATH_STATEFUL_SET PATH_STATEFUL_SETS WORLD_CLUSTER "-mysql"
 #define PATH_SLICE "/apis/discovery.k8s.io/v1/namespaces/ns1/endpointslices/shop-mysql-primary"
 #define PATH_BUDGET "/apis/policy/v1/namespaces/ns1/poddisruptionbudgets/shop-mysql"
 #define PATH_CORE "/api/v1/namespaces/ns1/"
@@ -39,6 +42,11 @@ struct operator_world {
     struct kube_api_double *api;
     struct agent_doubles *agents;
     struct kubernetes_double kubernetes;
+    struct world_other {
+        struct agent_doubles *agents;
+        struct kubernetes_double kubernetes;
+    } others[WORLD_OTHERS_MAX]; /* of clusters beside WORLD_CLUSTER (world_add_other) */
+    int other_count;
     struct manager *manager;
     const world_step_fn *steps; /* NULL at the end */
     int step;
@@ -86,6 +94,9 @@ void world_put_json(struct operator_world *world, const char *path, const char *
 void world_edit_json(struct operator_world *world, const char *path, const char *text);
 /* The usual cluster: inline configuration, claims. `more` are further members of spec, as JSON: "'replicas': 3". */
 void world_put_cluster(struct operator_world *world, const char *more);
+/* Members of another MysqlCluster, in the same namespace: agents, pods and volumes. The cluster itself is the test's to
+ * put. Before operator_world_run. */
+struct world_other *world_add_other(struct operator_world *world, const char *name);
 /* String at a path inside an object, "" if either is absent. */
 const char *world_str(const struct operator_world *world, const char *path, const char *member);
 int64_t world_int(const struct operator_world *world, const char *path, const char *member);
