@@ -8,7 +8,7 @@
 
 #include "common/alloc.h"
 #include "common/backoff.h"
-#include "operator/cluster/reconcile/agent_turns.h"
+#include "operator/cluster/reconcile/cluster_turns.h"
 #include "operator/kube/leader_elector.h"
 
 typedef int (*set_fn)(struct operator_options *options, const char *value, struct error *err);
@@ -159,8 +159,8 @@ static int set_max_unavailable_clusters(struct operator_options *options, const 
 {
     char *end;
     long count = strtol(value, &end, 10);
-    if (end == value || *end || count < 1 || count > AGENT_TURNS_MAX)
-        return error_set(err, ERROR_INVALID, "\"%s\" is not a number from 1 to " TEXT_OF(AGENT_TURNS_MAX), value);
+    if (end == value || *end || count < 1 || count > CLUSTER_TURNS_MAX)
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a number from 1 to " TEXT_OF(CLUSTER_TURNS_MAX), value);
     options->max_unavailable_clusters = (int)count;
     return 0;
 }
@@ -242,7 +242,7 @@ static const struct flag flags[] = {
         ")"},
     {"agent-image", "IMAGE", NULL, set_agent_image, "agent image for clusters whose configuration names none"},
     {"max-unavailable-clusters", "N", NULL, set_max_unavailable_clusters,
-        "clusters whose members are replaced for another --agent-image at a time (default: 1)"},
+        "clusters that another --agent-image or a changed MysqlConfig reaches at a time (default: 1)"},
     {"enable", "KINDS", NULL, set_enable,
         "further kinds, whose CRDs and rights come with deploy/components: app,configmapsync (default: none)"},
     {"configmapsync-without-consent", "BOOL", "true", set_sync_without_consent,

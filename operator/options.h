@@ -31,7 +31,7 @@ struct operator_options {
     double qps, burst;              /* 0: the client's defaults */
     struct strvec watch_namespaces; /* empty: all */
     bool ipv6;                      /* pods' first address family; default: that of $KUBERNETES_SERVICE_HOST */
-    int max_unavailable_clusters;   /* that get another agent at a time */
+    int max_unavailable_clusters;   /* that get what is for many of them at a time */
     char cluster_domain[CLUSTER_DOMAIN_MAX + 1]; /* of Services; default: what /etc/resolv.conf tells */
     const char *agent_image;                     /* for clusters whose configuration names none; NULL: they must */
     bool app;                                    /* --enable=app: the kind App */

@@ -75,7 +75,7 @@ static void set_up_clusters(struct manager *manager, const struct operator_optio
 {
     const struct cluster_controller_options cluster_options = {
         .agent_image = options->agent_image,
-        .agent_turns = options->max_unavailable_clusters,
+        .turns = options->max_unavailable_clusters,
         .version = version_of_build(manager),
         .watch_namespaces = &options->watch_namespaces,
         .ipv6 = options->ipv6,

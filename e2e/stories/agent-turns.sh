@@ -21,7 +21,7 @@ next_agent() { # the same image under another tag
   e2e/cluster/load-image.sh "$E2E_WORK/kube-mysql-agent-next.oci.tar" > /dev/null
 }
 each_ready() { local name; for name in "${names[@]}"; do condition_is myc "$name" Ready True || return 1; done; }
-waiting() { kn get myc -o 'jsonpath={range .items[*]}{.status.nextAction}{"\n"}{end}' | grep -c "waits for $NS/.*, which gets it first"; }
+waiting() { kn get myc -o 'jsonpath={range .items[*]}{.status.nextAction}{"\n"}{end}' | grep -c "waits for $NS/.*, whose turn it is"; }
 
 # No configuration names the agent: it is the operator's.
 for name in "${names[@]}"; do

@@ -116,8 +116,9 @@ tell_pauses "new operator, old agents"
 say "the agents follow, one member at a time, and in the middle of it the old operator comes back"
 each remember
 agents_of dev
+release_turns() { kn annotate statefulset --all kubemysql.dev/agent-turn- > /dev/null; } # all families at the same time
 for family in "${families[@]}"; do
-  wait_until 300 "a new agent in $family" eval "[[ \$(member_agents $family) == *dev* ]]"
+  wait_until 300 "a new agent in $family" eval "release_turns; [[ \$(member_agents $family) == *dev* ]]"
 done
 each tell_agents
 k -n "$OPERATOR_NS" set image deployment/kube-mysql-operator "*=registry.local/kube-mysql-operator:$old_tag" > /dev/null

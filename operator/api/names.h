@@ -56,8 +56,8 @@
 /* ---- annotations ---- */
 #define ANNOTATION_PREFIX "kubemysql.dev/"
 #define ANNOTATION_APPLIED_HASH "kubemysql.dev/applied-hash" /* children: hash of what we applied */
-/* StatefulSet: the members get an agent of this image, in turn with other clusters
- * (operator/cluster/state/agent_turn.h). */
+/* StatefulSet: its members are changed, in turn with other clusters (operator/cluster/state/cluster_turn.h), for this
+ * agent image, "MysqlConfig NAME", or "operator". */
 #define ANNOTATION_AGENT_TURN "kubemysql.dev/agent-turn"
 /* StatefulSet: hash of its pod template. */
 #define ANNOTATION_APPLIED_TEMPLATE "kubemysql.dev/applied-template"

@@ -644,7 +644,7 @@ static struct kube_object *project_stateful_set(struct json_slice object, struct
     struct json_slice pod = json_slice_get(spec, "template", "spec", NULL);
     texts_add(&texts, offsetof(struct stateful_set_object, agent_image),
         json_slice_member(init_container(pod, CONTAINER_INJECT), "image"), TEXT_ALL);
-    texts_add(&texts, offsetof(struct stateful_set_object, agent_turn),
+    texts_add(&texts, offsetof(struct stateful_set_object, turn),
         json_slice_member(meta.annotations, ANNOTATION_AGENT_TURN), TEXT_ALL);
     texts_add(&texts, offsetof(struct stateful_set_object, applied_template),
         json_slice_member(meta.annotations, ANNOTATION_APPLIED_TEMPLATE), KUBE_LABEL_MAX);

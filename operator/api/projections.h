@@ -130,7 +130,7 @@ struct stateful_set_object {
     bool init_declares_port;      /* container "init" of the template declares a port */
     const char *applied_hash;     /* annotation ANNOTATION_APPLIED_HASH */
     const char *agent_image;      /* of container "inject" of the template; "" there is none */
-    const char *agent_turn;       /* annotation ANNOTATION_AGENT_TURN */
+    const char *turn;             /* annotation ANNOTATION_AGENT_TURN */
     const char *applied_template; /* annotation ANNOTATION_APPLIED_TEMPLATE; "" of one that an earlier version wrote */
 };
 

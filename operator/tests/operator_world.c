@@ -61,7 +61,7 @@ static int set_up(void *arg, struct manager *manager, struct error *err)
     const struct cluster_controller_options cluster_options = {
         .agent_image = world->agent_image,
         .version = world->version,
-        .agent_turns = world->agent_turns,
+        .turns = world->turns,
         .secrets_fresh_ms = world->secrets_fresh_ms,
         .clusters = clusters,
         .configs = informer_for(manager, &kube_kind_mysql_config, &projection_mysql_config, NULL),

@@ -58,7 +58,7 @@ struct operator_world {
     bool app, config_map_sync, sync_without_consent; /* as in operator_options */
     const char *version;                             /* as in cluster_controller_options */
     const char *agent_image;                         /* likewise */
-    int agent_turns;                                 /* likewise */
+    int turns;                                       /* likewise */
     /* The clock of schedules, and theirs alone, stands still: it shows the time at which the world began, and so much
      * more. */
     int64_t schedule_base_ms, schedule_ahead_ms;

@@ -243,7 +243,7 @@ static void stateful_sets(void **state)
     assert_string_equal(set->update_revision, "r2");
     assert_string_equal(set->applied_hash, "h");
     assert_string_equal(set->agent_image, "a:2");
-    assert_string_equal(set->agent_turn, "a:2");
+    assert_string_equal(set->turn, "a:2");
     assert_int_equal(set->claim_bytes, 1 << 30);
     assert_false(set->init_declares_port);
     free(set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base.h"
 
+#include "common/alloc.h"
 #include "common/json.h"
 #include "common/strbuf.h"
 #include "operator/cluster/desired/desired.h"
@@ -49,6 +50,22 @@ static void put_awaited_pods(const struct cluster_snapshot *snapshot, json_t *an
         json_put_str(annotations, ANNOTATION_AWAITED_PODS, names.buf);
 }
 
+/* What it was begun for stays there, as long as nothing comes on top of it. */
+static void put_turn(const struct cluster_snapshot *snapshot, json_t *annotations)
+{
+    const struct cluster_turn *turn = &snapshot->turn;
+    _cleanup_(freep) char *config = xasprintf("MysqlConfig %s", str_or_empty(snapshot->cluster.config_name));
+    const char *text = snapshot->stateful_set ? snapshot->stateful_set->turn : "";
+    if (turn->cause == CLUSTER_TURN_AGENT)
+        text = snapshot->default_agent_image;
+    else if (turn->cause == CLUSTER_TURN_CONFIG)
+        text = config;
+    else if (turn->cause == CLUSTER_TURN_OPERATOR)
+        text = "operator";
+    if (turn->marked)
+        json_put_str(annotations, ANNOTATION_AGENT_TURN, text);
+}
+
 json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
 {
     char runtime[17], template[17];
@@ -57,8 +74,7 @@ json_t *desired_stateful_set(const struct cluster_snapshot *snapshot)
     json_t *set = desired_object(snapshot, "apps/v1", "StatefulSet", snapshot->names.stateful_set);
     json_t *annotations =
         json_build("{s:s, s:s}", ANNOTATION_APPLIED_HASH, runtime, ANNOTATION_APPLIED_TEMPLATE, template);
-    if (snapshot->agent_turn.marked)
-        json_put_str(annotations, ANNOTATION_AGENT_TURN, snapshot->default_agent_image);
+    put_turn(snapshot, annotations);
     put_awaited_pods(snapshot, annotations);
     json_put(json_object_get(set, "metadata"), "annotations", annotations);
     json_t *spec = json_build("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", cluster_wanted_pods(snapshot),

@@ -202,8 +202,8 @@ void cluster_controller_setup(struct manager *manager, const struct cluster_cont
     controller->sources.default_agent_image = options->agent_image;
     controller->sources.operator_version = options->version;
     controller->sources.ipv6 = options->ipv6;
-    controller->turns.max = options->agent_turns;
-    controller->sources.turns = options->agent_turns > 0 ? &controller->turns : NULL;
+    controller->turns.max = options->turns;
+    controller->sources.turns = options->turns > 0 ? &controller->turns : NULL;
     controller->sources.fleet = options->fleet;
     agent_fleet_listen(options->fleet, cluster_controller_wake, controller);
     make_informers(controller);

@@ -17,7 +17,7 @@ struct cluster_controller_options {
     const char *agent_image;               /* for clusters whose configuration names none; may be NULL */
     const char *version;                   /* of the operator, for the label LABEL_VERSION and the status; NULL: none */
     const struct strvec *watch_namespaces; /* empty or NULL: all */
-    int agent_turns;                       /* clusters that get another agent at a time; 0: any number */
+    int turns;                             /* clusters on their turn at a time (cluster_turn.h); 0: any number */
     const char *cluster_domain;            /* of the cluster's DNS; NULL: certificates do without names in it */
     bool ipv6;                             /* the cluster network's first family */
     int64_t secrets_fresh_ms;              /* 0: CLUSTER_SECRETS_FRESH_MS */

@@ -18,7 +18,7 @@
 #include "operator/cluster/restore/restore_store.h"
 #include "operator/cluster/rollout/cluster_scale.h"
 #include "operator/cluster/rollout/roll_target.h"
-#include "operator/cluster/state/agent_turn.h"
+#include "operator/cluster/state/cluster_turn.h"
 #include "operator/cluster/state/final_backup_state.h"
 #include "operator/cluster/state/storage_class.h"
 
@@ -326,17 +326,17 @@ static void gather_member(const struct cluster_sources *sources, const char *key
     member->mycnf_verdict = agent_watch_mycnf_verdict(watch, snapshot->mycnf_hash, &member->mycnf_text);
 }
 
-static void gather_agent_turn(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
+static void gather_turn(const struct cluster_sources *sources, struct cluster_snapshot *snapshot)
 {
-    char first[AGENT_TURN_KEY_SIZE];
+    char first[CLUSTER_TURN_KEY_SIZE];
     const char *set = snapshot->stateful_set ? snapshot->stateful_set->object.key : "";
     bool waits = false;
-    if (sources->turns && agent_turn_is_due(snapshot))
-        waits =
-            !agent_turns_take(sources->turns, sources->children[CHILD_STATEFUL_SET], set, clock_monotonic_ms(), first);
+    if (sources->turns && cluster_turn_cause(snapshot) != CLUSTER_TURN_NONE)
+        waits = !cluster_turns_take(
+            sources->turns, sources->children[CHILD_STATEFUL_SET], set, clock_monotonic_ms(), first);
     else if (sources->turns && *set)
-        agent_turns_forget(sources->turns, set);
-    agent_turn_decide(snapshot, waits ? first : NULL);
+        cluster_turns_forget(sources->turns, set);
+    cluster_turn_decide(snapshot, waits ? first : NULL);
 }
 
 /* The scale looks at all pods, and who counts as a member follows from the scale. */
@@ -498,7 +498,7 @@ static void gather_world(
     gather_final_backup(sources, snapshot);
     gather_restore_source(sources, snapshot);
     gather_members(sources, key, snapshot);
-    gather_agent_turn(sources, snapshot);
+    gather_turn(sources, snapshot);
     if (!memory)
         return;
     snapshot->secrets = memory->secrets;

@@ -6,8 +6,8 @@
 #define KM_CLUSTER_GATHER_H
 
 #include "operator/cluster/desired/desired.h"
-#include "operator/cluster/reconcile/agent_turns.h"
 #include "operator/cluster/reconcile/cluster_memory.h"
+#include "operator/cluster/reconcile/cluster_turns.h"
 #include "operator/cluster/state/cluster_snapshot.h"
 #include "operator/instance/agent_fleet.h"
 #include "operator/kube/informer.h"
@@ -20,8 +20,8 @@ struct cluster_sources {
     struct agent_fleet *fleet;
     const char *default_agent_image;
     const char *operator_version;
-    struct agent_turns *turns; /* NULL: clusters do not wait for each other */
-    bool ipv6;                 /* see cluster_snapshot */
+    struct cluster_turns *turns; /* NULL: clusters do not wait for each other */
+    bool ipv6;                   /* see cluster_snapshot */
 };
 
 /* False if the cluster is not there; then *ret is zeroed. Release with cluster_snapshot_release. */

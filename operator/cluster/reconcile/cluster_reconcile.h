@@ -33,7 +33,7 @@ struct cluster_controller {
     struct cluster_controller_options options;
     const struct kube_resource *cluster_resource, *backup_resource, *storage_class_resource;
     struct cluster_sources sources;
-    struct agent_turns turns;
+    struct cluster_turns turns;
     struct plan_targets targets;
     struct controller *runtime;
     struct cluster_memories memories;

@@ -78,6 +78,15 @@ static void note_drain(struct cluster_reconcile *reconcile)
     reconcile_again_in(&reconcile->context, reconcile->decision.gate_again_ms);
 }
 
+/* Who waits looks for the others' marks; who may begin says again that it does; who is on turn ends it by what the
+ * status says, whose writing is no event. */
+static void look_for_turn(struct cluster_reconcile *reconcile)
+{
+    const struct cluster_turn *turn = &reconcile->snapshot.turn;
+    if (turn->cause != CLUSTER_TURN_NONE || turn->marked)
+        reconcile_again_in(&reconcile->context, CLUSTER_TURN_RETRY_MS);
+}
+
 int cluster_phase_roles(void *arg)
 {
     struct cluster_reconcile *reconcile = arg;
@@ -94,7 +103,6 @@ int cluster_phase_roles(void *arg)
         return CLUSTER_PHASE_DONE;
     decide_plan(reconcile);
     reconcile_again_in(&reconcile->context, route_clear_again_ms(&reconcile->snapshot));
-    if (!str_empty(reconcile->snapshot.agent_turn.waits_for))
-        reconcile_again_in(&reconcile->context, AGENT_TURN_RETRY_MS);
+    look_for_turn(reconcile);
     return plan_is_empty(reconcile->decision.plan) ? CLUSTER_PHASE_AGENTS : CLUSTER_PHASE_CHILDREN;
 }

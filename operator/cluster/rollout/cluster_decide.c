@@ -371,13 +371,22 @@ static void explain_hold(const struct cluster_snapshot *snapshot, struct cluster
     next_action(decision, text);
 }
 
-static void explain_agent_turn(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
+static void explain_turn(const struct cluster_snapshot *snapshot, struct cluster_decision *decision)
 {
-    if (str_empty(snapshot->agent_turn.waits_for))
+    static const char *const what[] = {[CLUSTER_TURN_NONE] = "",
+        [CLUSTER_TURN_AGENT] = "replace the members, for the agent ",
+        [CLUSTER_TURN_CONFIG] = "bring the members up to date with MysqlConfig ",
+        [CLUSTER_TURN_OPERATOR] = "bring the members up to date with this version of the operator"};
+    const struct cluster_turn *turn = &snapshot->turn;
+    const char *name = "";
+    if (str_empty(turn->waits_for))
         return;
-    _cleanup_(freep) char *text = xasprintf(
-        "replace the members, for the agent %s; waits for %s, which gets it first%s", snapshot->default_agent_image,
-        snapshot->agent_turn.waits_for, cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
+    if (turn->cause == CLUSTER_TURN_AGENT)
+        name = snapshot->default_agent_image;
+    else if (turn->cause == CLUSTER_TURN_CONFIG)
+        name = snapshot->cluster.config_name;
+    _cleanup_(freep) char *text = xasprintf("%s%s; waits for %s, whose turn it is%s", what[turn->cause], name,
+        turn->waits_for, cluster_roll_stops_commits(snapshot) ? "; " CLUSTER_ROLL_STOPS_COMMITS : "");
     next_action(decision, text);
 }
 
@@ -430,8 +439,7 @@ void cluster_decide_roles(const struct cluster_snapshot *snapshot, struct cluste
 {
     *ret = (struct cluster_decision){.plan = plan_new(), .roll = {.step = ROLL_DONE}};
     bool may_change = may_change_members(snapshot);
-    if (may_change &&
-        (in_place_is_under_way(snapshot) || !str_empty(snapshot->agent_turn.waits_for) || snapshot->before_held))
+    if (may_change && (in_place_is_under_way(snapshot) || !str_empty(snapshot->turn.waits_for) || snapshot->before_held))
         ret->gate = GATE_HELD;
     else if (may_change)
         cluster_gate_decide(snapshot, ret);
@@ -478,7 +486,7 @@ void cluster_decide_plan(const struct cluster_snapshot *snapshot, struct cluster
         decide_roll(snapshot, ret);
     explain_gate(snapshot, ret);
     explain_hold(snapshot, ret);
-    explain_agent_turn(snapshot, ret);
+    explain_turn(snapshot, ret);
     explain_shrink(snapshot, ret);
     explain_growth(snapshot, ret);
     plan_next_stage(ret->plan);

@@ -39,7 +39,7 @@ enum cluster_gate {
     GATE_OPEN,     /* the wanted runtime is in force, or was tried, or nobody is there to be harmed */
     GATE_CHECKING, /* the check pod is at work */
     GATE_REFUSED,  /* it failed: gate_reason, gate_message */
-    GATE_HELD, /* not looked at while the cluster is restored in place, waits for its turn (agent_turn.h), or what its
+    GATE_HELD, /* not looked at while the cluster is restored in place, waits for its turn (cluster_turn.h), or what its
                   members ran before is not read yet (roll_target.h) */
 };
 

@@ -142,8 +142,15 @@ struct archive_origin {
 
 struct roll_before; /* roll_before.h */
 
-/* agent_turn.h */
-struct agent_turn {
+/* cluster_turn.h */
+enum cluster_turn_cause {
+    CLUSTER_TURN_NONE,
+    CLUSTER_TURN_AGENT,    /* the operator's agent image */
+    CLUSTER_TURN_CONFIG,   /* the MysqlConfig that the cluster names */
+    CLUSTER_TURN_OPERATOR, /* it names none: what this operator makes of the same spec */
+};
+struct cluster_turn {
+    enum cluster_turn_cause cause;         /* what is asked for a turn for */
     char waits_for[2 * DERIVED_NAME_SIZE]; /* "namespace/name" of a cluster that is on its turn; "" nobody */
     bool marked;                           /* the StatefulSet is to bear the mark */
 };
@@ -195,7 +202,7 @@ struct cluster_snapshot {
     char mycnf_hash[65];
     const char *default_agent_image;
     struct spec_template spec_template;
-    struct agent_turn agent_turn;
+    struct cluster_turn turn;
     /* After a roll that failed (roll_target.h) members are made of what they ran before, and mycnf is that one's; the
      * spec's waits in wanted_mycnf meanwhile. */
     const struct roll_before *before;      /* NULL: members are made of the spec */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another operator brings another agent: one cluster after the other has its members replaced (agent_turn.h). */
+/* Another operator brings another agent: one cluster after the other has its members replaced (cluster_turn.h). */
 #include "common/base.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static bool another_agent_comes(struct operator_world *world)
 static bool waits(struct operator_world *world)
 {
     const char *next = world_str(world, PATH_CLUSTER, "status.nextAction");
-    if (!strstr(next, "waits for ns2/crm, which gets it first"))
+    if (!strstr(next, "waits for ns2/crm, whose turn it is"))
         return false;
     assert_non_null(strstr(next, "for the agent agent:2"));
     return true;
@@ -100,7 +100,7 @@ static bool turn_is_over(struct operator_world *world)
 static void play(const world_step_fn *steps, const char *other, int turns)
 {
     struct operator_world *world = operator_world_new();
-    world->agent_turns = turns;
+    world->turns = turns;
     if (other)
         world_put_json(world, PATH_OTHER, other);
     world_put_cluster(world, "");
@@ -134,7 +134,7 @@ static void operators_that_die_on_the_way(void **state)
         all_children, settled, quiet, another_agent_comes, is_marked_with_the_image, turn_is_over, quiet, NULL};
     for (size_t kill_after = 1; kill_after <= 6; kill_after++) {
         struct operator_world *world = operator_world_new();
-        world->agent_turns = 1;
+        world->turns = 1;
         world->kill_after_step = 4;
         world->kill_after = kill_after;
         world_put_cluster(world, "");
