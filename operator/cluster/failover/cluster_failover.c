@@ -261,6 +261,15 @@ static bool shows_second_use(const struct cluster_snapshot *snapshot, const stru
     return is_primary || (noted > 0 && noted == epoch);
 }
 
+/* The epoch was used a second time, for the status' primary, which is open under it; the other one, `first`, takes writes
+ * no more, and whatever is acknowledged now is here. */
+static bool is_second_that_writes(const struct cluster_snapshot *snapshot, const struct cluster_member *first)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    return primary && first != primary && cluster_writes_last(snapshot, primary) &&
+        (int64_t)primary->agent->epoch == snapshot->last.roles.epoch && !cluster_writes_last(snapshot, first);
+}
+
 /* The one that was primary last, as far as is heard; NULL unless another one than the status' has been since. */
 static const struct cluster_member *find_later_primary(const struct cluster_snapshot *snapshot, uint64_t *ret_epoch)
 {
@@ -277,6 +286,8 @@ static const struct cluster_member *find_later_primary(const struct cluster_snap
             last = member;
         *ret_epoch = MAX_OF(*ret_epoch, epoch);
     }
+    if (is_another && *ret_epoch == (uint64_t)snapshot->last.roles.epoch && is_second_that_writes(snapshot, last))
+        last = cluster_primary(snapshot);
     return is_another ? last : NULL;
 }
 
