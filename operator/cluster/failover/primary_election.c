@@ -380,7 +380,7 @@ bool election_can_take_over(
         snprintf(why, size, "%s: %s", member->name, not_following);
     else if (member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST)) /* it would never have what a move waits for */
         snprintf(why, size,
-            "somebody has emptied the GTID set of %s: have it copied anew (kubectl delete pvc data-%s --wait=false; "
+            "somebody has set back the GTID position of %s: have it copied anew (kubectl delete pvc data-%s --wait=false; "
             "kubectl delete pod %s)",
             member->name, member->name, member->name);
     else if (problem)

@@ -99,8 +99,8 @@ static void order_held(const struct cluster_snapshot *snapshot, struct agent_ord
 
 /* ---- seeding ---- */
 
-/* All that the primary began the reign with, as far as that is known; only then a copy may go on from its position. An
- * emptied GTID set shows here also after its agent has forgotten of it. */
+/* All that the primary began the reign with, as far as that is known; only then a copy may go on from its position. A
+ * position that was set back shows here also after its agent has forgotten of it. */
 static bool has_all_before_reign(const struct cluster_snapshot *snapshot, const struct cluster_member *member)
 {
     const struct cluster_reign *latest = &snapshot->last.roles.reigns.list[0];

@@ -224,7 +224,7 @@ static bool is_replica_of_open_primary(
         (str_empty(member->agent->replication.source_host) || follows_open_primary(snapshot, primary, member));
 }
 
-/* Somebody has emptied its GTID set, so its position is not that of its data: it acknowledges nothing more, and nobody
+/* Somebody has set back its GTID position, so it is not that of its data: it acknowledges nothing more, and nobody
  * can go on from it. What it acknowledged before is on the open primary, which is who committed it, or was opened with
  * it; unless that one's position has gone back as well. A person who is quicker may. *ret_rest_ms: how long that is
  * given. */

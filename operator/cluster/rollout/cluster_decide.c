@@ -274,7 +274,7 @@ static const char *why_reseed(const struct cluster_snapshot *snapshot, const str
     if (!str_empty(member->agent->errant))
         return "what it holds beyond the primary is set aside on its volume";
     if (member_has_problem(member, AGENT_PROBLEM_GTIDS_LOST))
-        return "somebody has emptied its GTID set";
+        return "somebody has set back its GTID position";
     if (member->agent->replication.applier_errno)
         return "what the primary sends cannot be applied to its data";
     if (!member_runs(member))

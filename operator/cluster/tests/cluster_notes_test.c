@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Since when something waits: a planned change of primaries, for one wish under one epoch; a primary that is to come
- * back, for one outage; a member whose GTID set somebody has emptied. */
+ * back, for one outage; a member whose GTID position somebody has set back. */
 #include "common/base.h"
 
 #include "operator/cluster/reconcile/cluster_notes.h"
