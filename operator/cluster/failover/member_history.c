@@ -229,6 +229,19 @@ bool member_history_state_holds(const char *state, const char *position)
     return holds;
 }
 
+bool member_history_state_holds_state(const char *state, const char *theirs, uint32_t but_server)
+{
+    struct gtid_one one;
+    if (str_empty(state) || !position_is_whole(state) || str_empty(theirs) || !position_is_whole(theirs))
+        return false;
+    for (const char *at = theirs; *at;) {
+        if (!read_entry(&at, &one) ||
+            (one.server != but_server && member_history_state_number(state, &one) < one.number))
+            return false;
+    }
+    return true;
+}
+
 /* 0: another server wrote nothing there, or the text cannot be read. */
 static struct gtid_one last_of_others(const char *state, uint32_t domain, uint32_t server_id)
 {

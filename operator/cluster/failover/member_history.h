@@ -58,6 +58,10 @@ bool member_history_state_holds(const char *state, const char *position);
  * what came before is not known: false. */
 bool member_history_state_holds_others(const char *state, const char *own, uint32_t server_id);
 
+/* MariaDB. Two gtid_binlog_state: `state` names all that `theirs` names, or later ones of the same server and domain;
+ * what `but_server` wrote need not be there. False if either cannot be read, or is empty. */
+bool member_history_state_holds_state(const char *state, const char *theirs, uint32_t but_server);
+
 /* MariaDB: a lacks the last transaction of b in some domain: a's own last one has a smaller number, or the same number
  * and another server id. False if either cannot be read. */
 bool member_history_is_behind(const char *a, const char *b);

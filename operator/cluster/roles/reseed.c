@@ -5,6 +5,7 @@
 
 #include "operator/cluster/failover/cluster_failover.h"
 #include "operator/cluster/failover/failover_facts.h"
+#include "operator/cluster/failover/member_history.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/member_view.h"
 #include "operator/cluster/state/stop_wish.h"
@@ -68,6 +69,37 @@ static bool is_held_by_another(
     return false;
 }
 
+/* MariaDB: it has logged something that the primary wrote, in each domain. So its log did not begin anew, as that of a
+ * copy does, behind what it has acknowledged. */
+static bool has_logged_of(const struct cluster_member *member, const struct cluster_member *primary)
+{
+    struct gtid_one one;
+    _cleanup_(gtid_set_freep) struct gtid_set *all = position_parse(GTID_MARIADB, primary->agent->gtid_executed);
+    bool has = all && !gtid_set_is_empty(all);
+    for (size_t i = 0; has && gtid_set_position(all, i, &one); i++) {
+        one.server = primary->agent->server_id;
+        has = member_history_state_number(str_or_empty(member->agent->gtid_state), &one) > 0;
+    }
+    return has;
+}
+
+/* MariaDB: by its log, another errant replica has all that this one has logged but what it wrote itself. */
+static bool is_logged_by_another(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
+{
+    if (member_gtid_flavour(primary) != GTID_MARIADB || !is_refused_with_all_applied(member) ||
+        !has_logged_of(member, primary))
+        return false;
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *other = &snapshot->members[i];
+        if (other != primary && other != member && is_errant_beside(snapshot, primary, other) &&
+            member_history_state_holds_state(
+                other->agent->gtid_state, member->agent->gtid_state, member->agent->server_id))
+            return true;
+    }
+    return false;
+}
+
 /* Asynchronous replication: what the primary has is all that counts. */
 static bool commits_wait_for_nobody(const struct cluster_snapshot *snapshot)
 {
@@ -96,8 +128,9 @@ static const struct cluster_member *first_of_errant(
             continue;
         if (!is_errant_beside(snapshot, primary, member))
             return NULL;
+        bool is_by_hand = reigns_is_written_by_others(snapshot, primary, member);
         bool spare = commits_wait_for_nobody(snapshot) || reigns_is_beside(snapshot, member) ||
-            (commits_do_not_wait_yet(snapshot) && reigns_is_written_by_others(snapshot, primary, member)) ||
+            (is_by_hand && (commits_do_not_wait_yet(snapshot) || is_logged_by_another(snapshot, primary, member))) ||
             (reigns_is_left_behind(snapshot, primary, member) && is_held_by_another(snapshot, primary, member));
         if (spare && (!first || holds_less(member, first)))
             first = member;
