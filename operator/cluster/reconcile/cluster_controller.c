@@ -12,6 +12,7 @@
 #include "operator/cluster/reconcile/cluster_metrics.h"
 #include "operator/cluster/reconcile/cluster_reconcile.h"
 #include "operator/cluster/reconcile/cluster_secrets.h"
+#include "operator/cluster/reconcile/roll_keeper.h"
 
 /* ---- reconcile ---- */
 
@@ -177,6 +178,7 @@ static void cluster_controller_free(void *arg)
 {
     struct cluster_controller *controller = arg;
     api_questions_forget(&controller->memories);
+    roll_keeper_forget(&controller->memories);
     cluster_memories_release(&controller->memories);
     free(controller);
 }

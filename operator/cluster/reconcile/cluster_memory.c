@@ -36,6 +36,7 @@ void cluster_memories_init(struct cluster_memories *memories)
 {
     hashmap_init(&memories->by_key, memory_key);
     list_init(&memories->questions);
+    list_init(&memories->looks);
 }
 
 void cluster_memories_release(struct cluster_memories *memories)

@@ -123,6 +123,7 @@ struct cluster_memory {
 struct cluster_memories {
     struct hashmap by_key;
     struct list_node questions; /* dry runs that have no answer yet (api_question.h) */
+    struct list_node looks;     /* of roll_keeper.h, under way */
 };
 
 void cluster_memories_init(struct cluster_memories *memories);

@@ -11,6 +11,7 @@
 
 /* One look, of a cluster that may be gone when it ends. */
 struct look {
+    struct list_node node; /* of cluster_memories.looks */
     struct roll_keeper keeper;
     char *key, *ns, *uid;
     char before[DERIVED_NAME_SIZE], set[DERIVED_NAME_SIZE], config_map[DERIVED_NAME_SIZE];
@@ -24,6 +25,17 @@ static struct cluster_memory *memory_of(const struct look *look)
 {
     struct cluster_memory *memory = cluster_memories_find(look->keeper.memories, look->key);
     return memory && str_eq(memory->uid, look->uid) ? memory : NULL;
+}
+
+static void look_free(struct look *look)
+{
+    list_remove(&look->node);
+    json_decref(look->draft);
+    json_decref(look->live_set);
+    free(look->key);
+    free(look->ns);
+    free(look->uid);
+    free(look);
 }
 
 /* before: taken over; NULL, or of something else: what was looked for is not there. */
@@ -46,12 +58,7 @@ static void look_end(struct look *look, struct roll_before *before, const char *
         look->keeper.changed(look->keeper.arg, look->key);
     }
     roll_before_free(before);
-    json_decref(look->draft);
-    json_decref(look->live_set);
-    free(look->key);
-    free(look->ns);
-    free(look->uid);
-    free(look);
+    look_free(look);
 }
 
 static void on_stored(void *arg, const struct kube_answer *answer, const struct error *err)
@@ -142,6 +149,7 @@ static void look_begin(
     memcpy(look->set, snapshot->names.stateful_set, sizeof(look->set));
     memcpy(look->config_map, snapshot->names.config_map, sizeof(look->config_map));
     snprintf(look->proven, sizeof(look->proven), "%s", proven);
+    list_push_back(&keeper->memories->looks, &look->node);
     kube_get(keeper->client, keeper->config_maps, look->ns, look->before, on_before_read, look);
 }
 
@@ -161,4 +169,11 @@ int64_t roll_keeper_tend(const struct roll_keeper *keeper, struct cluster_memory
     roll_live_hash(snapshot, live);
     look_begin(keeper, snapshot, snapshot->last.roll.proven, str_eq(live, snapshot->last.roll.proven));
     return ROLL_KEEPER_LOST_MS;
+}
+
+void roll_keeper_forget(struct cluster_memories *memories)
+{
+    struct list_node *node;
+    while ((node = list_next(&memories->looks)) != &memories->looks)
+        look_free(container_of(node, struct look, node));
 }

@@ -29,5 +29,7 @@ struct roll_keeper {
 /* must_keep: what is in force is to be stored. Returns when to look again; 0: no need. */
 int64_t roll_keeper_tend(const struct roll_keeper *keeper, struct cluster_memory *memory,
     const struct cluster_snapshot *snapshot, bool must_keep);
+/* The client is about to go, or has gone, and answers nothing any more. */
+void roll_keeper_forget(struct cluster_memories *memories);
 
 #endif
