@@ -254,11 +254,35 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     return own || found || !enough || is_last_word;
 }
 
+/* MariaDB: a reign is empty, by the word of its primary, whose floor is not all known. What another one holds of that
+ * server its primary has logged before the last that it holds, so it is older: that vote counts without the reign. */
+static void read_older_again(struct ballot *ballot, int i)
+{
+    const struct vote *primary = ballot_vote_of(ballot, &ballot->reigns.list[i]);
+    struct cluster_reigns others = ballot->reigns;
+    if (!primary || !primary->history.readable || primary->member->agent->flavour != AGENT_FLAVOUR_MARIADB)
+        return;
+    others.count--;
+    memmove(&others.list[i], &others.list[i + 1], (size_t)(others.count - i) * sizeof(others.list[0]));
+    for (int v = 0; v < ballot->count; v++) {
+        struct vote *vote = &ballot->votes[v];
+        const char *position = failover_position_of(vote->member);
+        if (vote == primary || !vote->history.readable || vote->history.reign != i ||
+            !member_history_state_holds(primary->member->agent->gtid_state, position))
+            continue;
+        member_history_release(&vote->history);
+        member_history_read(&others, GTID_MARIADB, position, &vote->history);
+        vote->history.reign += vote->history.reign >= i;
+        vote->history.hides &= !member_history_shows_none(&others, vote->member->agent->gtid_state);
+    }
+}
+
 static void judge(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
     for (int i = 0; i < ballot->reigns.count - ballot->oldest_is_void; i++) {
         if (judge_reign(snapshot, i, ballot))
             return;
+        read_older_again(ballot, i);
     }
     ballot->decisive = ballot->reigns.count;
     ballot->is_proven = true;
