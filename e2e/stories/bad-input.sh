@@ -62,7 +62,7 @@ cluster reject mariadb '  mycnf: {no_such_option: 1}
   replicas: 1
   storage: {resources: {requests: {storage: 1Gi}}}'
 wait_until 60 "the image and its field are named" condition_says myc pull Healthy 'images.mysql.*registry.local/nothing:1'
-wait_until 60 "the key and its field are named" condition_says myc reject Healthy 'spec.mycnf.*no_such_option'
+wait_until 60 "the key and its field are named" condition_says myc reject Healthy 'mycnf.*no_such_option'
 wait_until 20 "it goes no further by itself" condition_says myc reject Stalled 'MycnfRejected: spec.mycnf.no_such_option: '
 expect_match "nextAction" "$(field myc reject .status.nextAction)" '^correct spec.mycnf.no_such_option: '
 kn patch myc pull --type=json -p '[{"op":"remove","path":"/spec/config/spec"}]' > /dev/null
