@@ -261,14 +261,19 @@ static bool counts_without_replicas(const struct cluster_snapshot *snapshot)
 
 /* The newest epoch that was given before the status was lost, if somebody who holds no data, and has no mark either, may
  * have been opened under it; else 0. A status that was begun since has a later one. A primary notes each epoch under
- * which it goes on; so somebody else was opened after all that is noted, or was to be. */
+ * which it goes on; so somebody else was opened after all that is noted, or was to be. Where commits wait a single epoch
+ * is most often that of a failover which had chosen nobody, and who acknowledged in it has a trace of it: it counts for
+ * nothing. */
 static uint64_t newest_before(const struct cluster_snapshot *snapshot)
 {
-    int64_t epoch = snapshot->last.roles.epoch;
+    int64_t begun = snapshot->last.roles.epoch;
+    int64_t newest = begun > 0 ? begun - 1 : cluster_newest_epoch(snapshot);
     bool any_is_empty = false;
     for (int i = 0; i < snapshot->member_count; i++)
         any_is_empty |= is_asked(snapshot, &snapshot->members[i]) && !holds_data(&snapshot->members[i]);
-    return !any_is_empty ? 0 : (uint64_t)(epoch > 0 ? epoch - 1 : cluster_newest_epoch(snapshot));
+    if (snapshot->cluster.replication.semi_sync)
+        newest--;
+    return any_is_empty && newest > 0 ? (uint64_t)newest : 0;
 }
 
 /* Nobody who holds data notes that it was opened in that reign, and somebody holds none: that one was its primary. Or
