@@ -319,8 +319,8 @@ static bool is_looked_at(const struct role_state *role)
     return role->running == ROLE_ACTION_NONE && !role->unseen;
 }
 
-/* What lies there of an earlier life of the server has been dealt with, or is left alone: behind a position that was set
- * back it would be applied again. */
+/* What lies there of an earlier life of the server has been dealt with, or is left alone: behind a position that was
+ * set back it would be applied again. */
 static bool has_no_relay_logs(const struct instance_state *state)
 {
     return state->role.relay == RELAY_DONE || state->loss.lost.is_lost;

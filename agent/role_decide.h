@@ -87,8 +87,9 @@ bool role_is_being_suspended(const struct instance_state *state);
 /* While writes are being suspended: something else is to be done first, or they need not be any more. */
 bool role_ends_suspension(const struct instance_state *state);
 
-/* For how long an agent that was started anew beside an open server may hear nobody: the operator tells each agent that
- * answers again what is wished, at once, and others ask it each second. The one before may have heard nobody for long. */
+/* For how long an agent that was started anew beside an open server may hear nobody: the operator tells each agent
+ * that answers again what is wished, at once, and others ask it each second. The one before may have heard nobody for
+ * long. */
 #define ROLE_LEFT_OPEN_MS 2000
 /* A primary that must close itself, or has: nobody was heard for self_fence_ms (I6). Stays true once
  * state->role.isolated is. Without an order: a server that an earlier agent left open (self_fence.h), by the same

@@ -14,8 +14,8 @@ static bool makes_something(const struct plan *plan)
     return false;
 }
 
-/* Nobody chooses what the pod asks for; of a claim its size is chosen. What to do is told also where the API server says
- * more than there is room for. */
+/* Nobody chooses what the pod asks for; of a claim its size is chosen. What to do is told also where the API server
+ * says more than there is room for. */
 static void say_refused(struct store_answer *answer, const char *ns, const char *words)
 {
     char remedy[256];

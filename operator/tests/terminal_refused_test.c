@@ -129,7 +129,7 @@ static void a_refused_pod_of_a_terminal_is_told(void **state)
     "\"spec.nodeSelectr\""
 
 /* As the API server answers whoever asks to be told of unknown fields. */
-static bool put_misspelt_terminal(struct operator_world *world)
+static void refuse_unknown_fields(struct operator_world *world)
 {
     kube_api_double_fault(world->api,
         &(struct kube_api_fault){.method = "POST",
@@ -140,6 +140,11 @@ static bool put_misspelt_terminal(struct operator_world *world)
             .status = 400,
             .reason = "BadRequest",
             .message = MISSPELT});
+}
+
+static bool put_misspelt_terminal(struct operator_world *world)
+{
+    refuse_unknown_fields(world);
     world_put_json(world, PATH_TERMINAL,
         "{'apiVersion': 'kubemysql.dev/v1alpha1', 'kind': 'MysqlTerminal',"
         "'metadata': {'name': 'shop', 'namespace': 'ns1', 'generation': 1},"
@@ -189,15 +194,7 @@ static bool misspell_running(struct operator_world *world)
     if (!terminal_pod_is_made(world))
         return false;
     snprintf(world->uid, sizeof(world->uid), "%s", uid_of_pod(world));
-    kube_api_double_fault(world->api,
-        &(struct kube_api_fault){.method = "POST",
-            .path_prefix = PATH_CORE "pods",
-            .query = "fieldValidation",
-            .times = -1,
-            .kind = KUBE_API_FAULT_STATUS,
-            .status = 400,
-            .reason = "BadRequest",
-            .message = MISSPELT});
+    refuse_unknown_fields(world);
     world_edit_json(world, PATH_TERMINAL,
         "{'metadata': {'generation': 2}, 'spec': {'podTemplate': {'spec': {'nodeSelectr': {'disk': 'nvme'}}}}}");
     return true;

@@ -333,9 +333,9 @@ static uint64_t latest_trace(const struct vote *vote)
     return MAX_OF(agent->opened_epoch, agent->replication.applied_epoch);
 }
 
-/* Nothing is known of the only reign, and everybody has answered: so the latest reign that anybody has a trace of was the
- * last. Whoever was opened in it had all that was acknowledged until then, and so has everybody who follows it. Where
- * two have not followed, one of them may have acknowledged what the other one wrote since (ballot_fork.h). */
+/* Nothing is known of the only reign, and everybody has answered: so the latest reign that anybody has a trace of was
+ * the last. Whoever was opened in it had all that was acknowledged until then, and so has everybody who follows it.
+ * Where two have not followed, one of them may have acknowledged what the other one wrote since (ballot_fork.h). */
 static void note_the_one_of_before(const struct cluster_snapshot *snapshot, struct ballot *ballot)
 {
     uint64_t latest = 0;

@@ -261,8 +261,8 @@ static bool shows_second_use(const struct cluster_snapshot *snapshot, const stru
     return is_primary || (noted > 0 && noted == epoch);
 }
 
-/* The epoch was used a second time, for the status' primary, which is open under it; the other one, `first`, takes writes
- * no more, and whatever is acknowledged now is here. */
+/* The epoch was used a second time, for the status' primary, which is open under it; the other one, `first`, takes
+ * writes no more, and whatever is acknowledged now is here. */
 static bool is_second_that_writes(const struct cluster_snapshot *snapshot, const struct cluster_member *first)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);

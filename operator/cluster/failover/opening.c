@@ -40,8 +40,8 @@ static bool has_only_its_own_to_lose(
         !str_empty(reigns->list[0].origin);
 }
 
-/* Its volume is not from before it was opened in the latest reign, as that is noted on it. Then it had all that had been
- * acknowledged in earlier ones. */
+/* Its volume is not from before it was opened in the latest reign, as that is noted on it. Then it had all that had
+ * been acknowledged in earlier ones. */
 static bool has_kept_its_opening(const struct cluster_reigns *reigns, const struct cluster_member *primary)
 {
     const struct cluster_reign *latest = &reigns->list[0];

@@ -259,11 +259,11 @@ static bool counts_without_replicas(const struct cluster_snapshot *snapshot)
     return !snapshot->cluster.replication.semi_sync && !snapshot->cluster.failover.allow_data_loss;
 }
 
-/* The newest epoch that was given before the status was lost, if somebody who holds no data, and has no mark either, may
- * have been opened under it; else 0. A status that was begun since has a later one. A primary notes each epoch under
- * which it goes on; so somebody else was opened after all that is noted, or was to be. Where commits wait a single epoch
- * is most often that of a failover which had chosen nobody, and who acknowledged in it has a trace of it: it counts for
- * nothing. */
+/* The newest epoch that was given before the status was lost, if somebody who holds no data, and has no mark either,
+ * may have been opened under it; else 0. A status that was begun since has a later one. A primary notes each epoch
+ * under which it goes on; so somebody else was opened after all that is noted, or was to be. Where commits wait a
+ * single epoch is most often that of a failover which had chosen nobody, and who acknowledged in it has a trace of
+ * it: it counts for nothing. */
 static uint64_t newest_before(const struct cluster_snapshot *snapshot)
 {
     int64_t begun = snapshot->last.roles.epoch;

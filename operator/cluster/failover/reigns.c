@@ -490,14 +490,21 @@ static bool is_of_earlier(const struct cluster_reigns *reigns, const struct clus
     return member_history_shows_none(&in_force, member->agent->gtid_state);
 }
 
+/* The reigns in force, if the latest is that of `primary`, which was seen open in it and whose server is known. */
+static bool read_of_open_primary(
+    const struct cluster_snapshot *snapshot, const struct cluster_member *primary, struct cluster_reigns *ret)
+{
+    reigns_in_force(snapshot, ret);
+    const struct cluster_reign *latest = &ret->list[0];
+    return ret->count > 0 && latest->opened && !str_empty(latest->origin) && str_eq(latest->primary, primary->name);
+}
+
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member)
 {
     enum gtid_flavour flavour = member_gtid_flavour(member);
     struct cluster_reigns reigns;
-    reigns_in_force(snapshot, &reigns);
-    const struct cluster_reign *latest = &reigns.list[0];
-    if (reigns.count < 1 || !latest->opened || str_empty(latest->origin) || !str_eq(latest->primary, primary->name))
+    if (!read_of_open_primary(snapshot, primary, &reigns))
         return false;
     bool has_written = reign_of(&reigns, flavour, primary->agent->gtid_executed) == 0;
     return has_written && is_of_earlier(&reigns, member) && !is_of_a_floor(&reigns, flavour, member->agent->errant);
@@ -522,12 +529,10 @@ bool reigns_is_written_by_others(
 {
     enum gtid_flavour flavour = member_gtid_flavour(member);
     struct cluster_reigns reigns;
-    reigns_in_force(snapshot, &reigns);
-    const struct cluster_reign *latest = &reigns.list[0];
-    if (reigns.count < 1 || !latest->opened || str_empty(latest->origin) || !str_eq(latest->primary, primary->name))
+    if (!read_of_open_primary(snapshot, primary, &reigns))
         return false;
     _cleanup_(gtid_set_freep) struct gtid_set *lacking = position_parse(flavour, member->agent->errant);
-    return lacking && !is_written_by(flavour, lacking, latest->origin);
+    return lacking && !is_written_by(flavour, lacking, reigns.list[0].origin);
 }
 
 /* What the primary wrote itself in an earlier reign is in the floor of this one. */

@@ -66,8 +66,8 @@ bool reigns_holds_latest(const struct cluster_snapshot *snapshot, const struct c
 bool reigns_is_left_behind(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 
-/* The primary of the reign in force was seen open, and wrote none of the transactions that it reports not to have: so it
- * has not lost them. */
+/* The primary of the reign in force was seen open, and wrote none of the transactions that it reports not to have: so
+ * it has not lost them. */
 bool reigns_is_written_by_others(
     const struct cluster_snapshot *snapshot, const struct cluster_member *primary, const struct cluster_member *member);
 
