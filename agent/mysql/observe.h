@@ -23,8 +23,8 @@ struct observation {
     int64_t uptime_s;
     bool partial_revokes;
     uint64_t extension_bytes;     /* by how much the system tablespace is extended next; 0: not known; with `status` */
-    uint64_t accounts_digest;     /* accounts.h; with `status`, and where system tables were seen; by probe_lane.c */
-    struct accounts_left left;    /* likewise */
+    uint64_t accounts_digest;     /* accounts.h; with `status`; by probe_lane.c; 0: not read */
+    struct accounts_left left;    /* likewise, where system tables were seen */
     enum own_account own_account; /* likewise */
     bool has_status;              /* `status` was collected */
     struct server_status status;
