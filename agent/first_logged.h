@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * first_logged.h: where a server's binary logs begin, from its data folder: its own statements (SHOW BINLOG EVENTS) wait
- * behind a write to the log, which a full volume holds up.
+ * first_logged.h: where a server's binary logs begin, from its data folder: its own statements (SHOW BINLOG EVENTS)
+ * wait behind a write to the log, which a full volume holds up.
  */
 #ifndef KM_AGENT_FIRST_LOGGED_H
 #define KM_AGENT_FIRST_LOGGED_H

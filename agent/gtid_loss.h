@@ -20,7 +20,7 @@
  *
  *   - looks of one thread over one connection are compared, each begun after the one before had ended: they are of one
  *     process of the server, in order. A start may cut off the end of the binary log, or lose it with its node;
- *   - copied data is looked at once it has been told its position, so once it follows somebody or is open.
+ *   - the position of copied data is set after the server has started; it is looked at once it follows or is open.
  */
 #ifndef KM_AGENT_GTID_LOSS_H
 #define KM_AGENT_GTID_LOSS_H

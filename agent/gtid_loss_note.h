@@ -33,7 +33,7 @@ struct gtid_loss_keeper {
     struct error error;
 };
 
-/* paths must outlive it; the worker is freed before the keeper. */
+/* `paths` is borrowed for as long as the keeper lives; the worker is freed before it. */
 void gtid_loss_keeper_init(struct gtid_loss_keeper *keeper, const struct agent_paths *paths, struct worker *worker);
 /* Writes what is not on the disk yet. */
 void gtid_loss_keeper_turn(struct gtid_loss_keeper *keeper, const struct gtids_lost *lost, int64_t now_ms);

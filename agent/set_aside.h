@@ -15,8 +15,8 @@
  * Which ones: MySQL's errant transactions are named exactly. MariaDB names a position; kept are the newest transactions
  * of the server that wrote there, in `init` those behind the last one that the others have.
  * Where somebody has set back the GTID position of the data (gtid_loss_note.h), numbers prove nothing: what was written
- * behind it may bear the numbers of other transactions elsewhere. So of a server that was open then the newest are kept,
- * whatever the others have, and no such set is ever taken back (set_aside_judge.h).
+ * behind it may bear the numbers of other transactions elsewhere. So of a server that was open then the newest are
+ * kept, whatever the others have, and no such set is ever taken back (set_aside_judge.h).
  * Bounded: a set by SET_ASIDE_MAX_BYTES, the newest being kept; sets by number (so that a status names all of them) and
  * sum, the oldest going first. transactions.txt and the log say what was left out. A set takes a third of the free
  * space at most. Where transactions are left out for that reason it fails, and the data stays until there is room;

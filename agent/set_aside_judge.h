@@ -6,9 +6,9 @@
  * Once for each epoch, and for each set that the status names, the primary is asked whether it has all of it
  * (holds_door.h): MySQL by sets, MariaDB by finding each very transaction in the primary's binary logs. If it has, the
  * entry is taken back: the status does not name it any more. The files stay. A list that is not whole, as of raw logs,
- * is not judged, nor is one of more than SET_ASIDE_JUDGED_MAX bytes, nor one of data whose GTID position somebody had set
- * back: there the same numbers are other transactions. Everything here runs on the loop, but for a thread
- * that reads files.
+ * is not judged, nor is one of more than SET_ASIDE_JUDGED_MAX bytes, nor one of data whose GTID position somebody had
+ * set back: there the same numbers are other transactions. Everything here runs on the loop, but for a thread that
+ * reads files.
  */
 #ifndef KM_AGENT_SET_ASIDE_JUDGE_H
 #define KM_AGENT_SET_ASIDE_JUDGE_H

@@ -154,7 +154,7 @@ static void test_it_receives_nothing(void **unused)
     assert_true(role_source_lost(&state));
     assert_int_equal(action_of(&state), ROLE_ACTION_FOLLOW);
     assert_false(role_ready(&state, NOW, reason, sizeof(reason)));
-    /* An old primary that is told to follow, a restart with relay logs, an election, an opening that is awaited. */
+    /* A former primary that is ordered to follow, a restart with relay logs, an election, a source not opened yet. */
     state.loss.lost.is_lost = true;
     state.replication.configured = false;
     assert_int_equal(action_of(&state), ROLE_ACTION_NONE);

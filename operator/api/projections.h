@@ -53,7 +53,7 @@ struct custom_object {
     bool is_managed;                 /* MysqlTerminal: label LABEL_MANAGED_BY is ours */
     const char *drill_of;            /* MysqlCluster: label LABEL_DRILL, "" if none */
     enum backup_phase backup_phase;  /* MysqlBackup: status.phase */
-    uint64_t refusal_digest; /* MysqlBackup: of the message of condition Accepted, if its reason is PodRefused; else 0 */
+    uint64_t refusal_digest; /* MysqlBackup: of the message of condition Accepted, if its reason is PodRefused */
     const char *donor;       /* MysqlBackup: status.donor */
     const char *claim;       /* MysqlBackup: claimName of the destination, the used one if it is known; "" if none */
     const char *skip_data_deletion; /* MysqlBackup: annotation ANNOTATION_SKIP_DATA_DELETION */

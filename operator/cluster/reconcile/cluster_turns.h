@@ -27,8 +27,7 @@ struct cluster_turns {
 };
 
 /* set: the key of the StatefulSet of a cluster that has cause for a turn. True: it may begin, and is noted, or is on
- * its turn already (yet another change has come). False: *ret is the "namespace/name" of a cluster that comes first.
- * */
+ * its turn already (another change has come). False: *ret is the "namespace/name" of a cluster that comes first. */
 bool cluster_turns_take(struct cluster_turns *turns, const struct informer *sets, const char *set, int64_t now_ms,
     char ret[static CLUSTER_TURN_KEY_SIZE]);
 /* It has no cause any more. */
