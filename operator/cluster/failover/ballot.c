@@ -219,6 +219,14 @@ static bool holds_all_of_before(const struct ballot *ballot, int i, const struct
     return relation == GTID_EQUAL || relation == GTID_SUPERSET;
 }
 
+/* After a status of the past reigns may lack between those that are listed: what the primary of this one had of them
+ * when it was opened counts, and no earlier one that is listed decides. */
+static bool holds_unlisted(const struct ballot *ballot, int i, const struct vote *own)
+{
+    const struct cluster_reign *reign = &ballot->reigns.list[i];
+    return reign->opened && reign->floor_is_partial && own->history.reign > i && own->history.has_extra;
+}
+
 /* False: it is empty, and the one before it decides. What its primary lacks and others hold is a transaction that it has
  * lost, or of no reign: if it is disputed, nobody can be compared by it. */
 static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct ballot *ballot)
@@ -235,10 +243,11 @@ static bool judge_reign(const struct cluster_snapshot *snapshot, int i, struct b
     if (own && !own->history.readable)
         own = reign->opened ? own : NULL;
     else if (own && own->history.reign > i) {
-        if (!is_last_word && !is_disputed(ballot, i))
+        bool is_unlisted = holds_unlisted(ballot, i, own);
+        if (!is_last_word && !is_unlisted && !is_disputed(ballot, i))
             return false;
         /* nobody took writes after it, and it had everything when it was opened */
-        own = is_last_word && reign->opened ? own : NULL;
+        own = (is_last_word || is_unlisted) && reign->opened ? own : NULL;
     } else if (own && i + 1 < ballot->reigns.count && !has_begun(ballot, i, own) && !holds_all_of_before(ballot, i, own))
         own = NULL;
     if (own && is_behind(ballot, i, own))
@@ -358,6 +367,37 @@ static void note_the_one_of_before(const struct cluster_snapshot *snapshot, stru
     before->is_of_before = true;
     if (str_empty(before->unfit))
         before->unfit = "it has no trace of the last reign";
+}
+
+/* ---- reigns that are not listed ---- */
+
+/* MariaDB: by the last transaction of each domain, which both have, or which its log names. */
+static bool holds_all_of(const struct vote *vote, const struct vote *other)
+{
+    enum gtid_flavour flavour = member_gtid_flavour(vote->member);
+    const char *position = failover_position_of(other->member);
+    _cleanup_(gtid_set_freep) struct gtid_set *ours = position_parse(flavour, failover_position_of(vote->member));
+    _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(flavour, position);
+    if (!ours || !theirs || member_gtid_flavour(other->member) != flavour)
+        return false;
+    enum gtid_relation relation = gtid_set_compare(ours, theirs);
+    if (relation == GTID_EQUAL || flavour == GTID_MYSQL)
+        return relation == GTID_EQUAL || relation == GTID_SUPERSET;
+    return member_history_state_holds(vote->member->agent->gtid_state, position);
+}
+
+/* Who has less than a primary had when it was opened, in whatever reign that was written, cannot take its place. */
+static void note_who_lacks_unlisted(struct ballot *ballot)
+{
+    const struct vote *old = ballot->decisive < ballot->reigns.count ? ballot->old : NULL;
+    for (int i = 0; i < ballot->count && old && holds_unlisted(ballot, ballot->decisive, old); i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (vote == old || holds_all_of(vote, old))
+            continue;
+        vote->is_of_before = true;
+        if (str_empty(vote->unfit))
+            vote->unfit = "it lacks what the last primary had when it was opened";
+    }
 }
 
 /* ---- who holds most ---- */
@@ -525,21 +565,6 @@ static void look_at_oldest(const struct cluster_snapshot *snapshot, struct ballo
 
 /* ---- all that there is ---- */
 
-/* MariaDB: by the last transaction of each domain, which both have, or which its log names. */
-static bool holds_all_of(const struct vote *vote, const struct vote *other)
-{
-    enum gtid_flavour flavour = member_gtid_flavour(vote->member);
-    const char *position = failover_position_of(other->member);
-    _cleanup_(gtid_set_freep) struct gtid_set *ours = position_parse(flavour, failover_position_of(vote->member));
-    _cleanup_(gtid_set_freep) struct gtid_set *theirs = position_parse(flavour, position);
-    if (!ours || !theirs || member_gtid_flavour(other->member) != flavour)
-        return false;
-    enum gtid_relation relation = gtid_set_compare(ours, theirs);
-    if (relation == GTID_EQUAL || flavour == GTID_MYSQL)
-        return relation == GTID_EQUAL || relation == GTID_SUPERSET;
-    return member_history_state_holds(vote->member->agent->gtid_state, position);
-}
-
 static bool best_holds_all_there_is(const struct ballot *ballot)
 {
     for (int i = 0; i < ballot->count; i++) {
@@ -562,6 +587,7 @@ struct ballot *ballot_new(const struct cluster_snapshot *snapshot)
     look_at_oldest(snapshot, ballot);
     judge(snapshot, ballot);
     note_the_one_of_before(snapshot, ballot);
+    note_who_lacks_unlisted(ballot);
     note_extra(ballot);
     find_best(snapshot, ballot);
     compare_with_best(ballot);
