@@ -35,6 +35,8 @@ static void fill_identity(struct sim *sim, int member)
     if (!sim->mariadb)
         txn_uuid(sim->members[member].disk.own_source, state->observed.server_uuid);
     state->accounts_once = true;
+    state->accounts_wanted = state->accounts_applied = 1; /* they are no matter of the simulation */
+    state->accounts_scope = ACCOUNTS_LOGGED;
 }
 
 static const char *server_run(const struct sim *sim, int member)

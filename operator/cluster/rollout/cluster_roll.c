@@ -208,6 +208,20 @@ static void roll_delete(
         others_acknowledge_without(snapshot, member) ? "" : "; commits wait until it follows again");
 }
 
+/* A new MySQL primary applies the accounts once more. While the commit of such a statement waits, nobody can log in there,
+ * the replica that would acknowledge it included (agent/mysql/accounts.h): the last one that can stays until they are
+ * applied. */
+static bool awaits_accounts(const struct cluster_snapshot *snapshot, const struct cluster_member *goes)
+{
+    const struct cluster_member *primary = cluster_primary(snapshot);
+    if (!goes || !primary || primary == goes || !member_is_open(snapshot, primary) ||
+        primary->agent->flavour != AGENT_FLAVOUR_MYSQL || primary->agent->accounts_applied ||
+        others_acknowledge_without(snapshot, goes))
+        return false;
+    return !member_has_problem(primary, AGENT_PROBLEM_ACCOUNTS_FAILED) &&
+        !member_has_problem(primary, AGENT_PROBLEM_SECRET_MISSING);
+}
+
 static void roll_primary(const struct cluster_snapshot *snapshot, struct roll *roll)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
@@ -270,6 +284,9 @@ static void choose_step(const struct cluster_snapshot *snapshot, struct roll *ro
         wait_for_donor(snapshot, awaiting, goes, roll);
     else if (limping)
         roll_delete(snapshot, roll, limping, why_broken(snapshot, limping));
+    else if (awaits_accounts(snapshot, next))
+        roll_set(roll, ROLL_WAIT, "wait until %s has applied the accounts before the next pod is replaced: %s",
+            snapshot->last.roles.current_primary, next->name);
     else if (next)
         roll_delete(snapshot, roll, next, why_outdated(snapshot, next));
     else if (find_ahead(snapshot))

@@ -9,6 +9,9 @@
  * run have said whether they can.
  * A copy that arrives is waited for, whatever template its member has.
  *
+ * After its switchover a new MySQL primary applies the accounts before the last replica that could acknowledge that is
+ * replaced.
+ *
  * A member that needs a copy, and whose new server takes none of the older series, is not waited for, as it would be
  * for ever, as long as the others can acknowledge without the next one.
  */
