@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "common/gtid.h"
+#include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/member_view.h"
@@ -46,6 +47,14 @@ static bool may_write(const struct cluster_snapshot *snapshot, const struct clus
     return is_told || agent_takes_writes(agent);
 }
 
+/* It still applies what it has received, which may be on nobody else, and which an opening would drop. */
+static bool is_applying(const struct cluster_member *member)
+{
+    const struct agent_status *agent = member->agent;
+    return agent->replication.applier == AGENT_THREAD_RUNNING && !str_empty(agent->gtid_received) &&
+        !failover_has_executed(member, agent->gtid_received);
+}
+
 /* What must happen before positions can be compared; "" nothing. */
 static void awaited(const struct cluster_snapshot *snapshot, const struct cluster_member *member, char *why, size_t size)
 {
@@ -58,6 +67,8 @@ static void awaited(const struct cluster_snapshot *snapshot, const struct cluste
         snprintf(why, size, "wait until the server of %s runs, to learn what it holds", member->name);
     else if (holds_trusted_data(member) && may_write(snapshot, member))
         snprintf(why, size, "wait until %s has stopped writes, to learn what it holds", member->name);
+    else if (holds_trusted_data(member) && is_applying(member))
+        snprintf(why, size, "wait until %s has applied what it has received", member->name);
 }
 
 static enum gtid_relation compare(const struct cluster_member *a, const struct cluster_member *b)
