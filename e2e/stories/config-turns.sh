@@ -17,7 +17,7 @@ YAML
 }
 value() { local name; for name in "${names[@]}"; do sql "$name-mysql-0" "SELECT @@$1"; done | sort | uniq -c | tr -s ' \n' ' '; }
 uids() { kn get pods -l app.kubernetes.io/component=database -o 'jsonpath={range .items[*]}{.metadata.uid}{"\n"}{end}' | sort; }
-marked() { kn get sts -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.annotations.kubemysql\.dev/agent-turn}{"\n"}{end}' | awk 'NF == 2' | wc -l; }
+marked() { kn get sts -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.metadata.annotations.kubemysql\.dev/agent-turn}{"\n"}{end}' | awk 'NF > 1' | wc -l; }
 count_ready() { kn get myc -o 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' | grep -c True; }
 waiting() { kn get myc -o 'jsonpath={range .items[*]}{.status.nextAction}{"\n"}{end}' | grep -c "waits for $NS/.*, whose turn it is"; }
 # follow VARIABLE VALUE: until all servers have it; sets $most, clusters on turn at a time, and $least, clusters that are ready
@@ -60,7 +60,7 @@ kn get myc -o 'jsonpath={range .items[*]}{.status.nextAction}{"\n"}{end}'
 say "set right: what servers take up while they run comes to one after the other, and nobody is replaced"
 config '{back_log: 100, max_connections: 60}'
 follow max_connections 60
-expect_eq "clusters on their turn at a time, at most" "$most" 1
+((most <= 1)) || fail "$most clusters are on their turn at a time" # a turn may be over between two looks
 expect_eq "pods" "$(uids)" "$before"
 
 say "what needs a restart: one cluster after the other, the others serve"
