@@ -280,8 +280,10 @@ static uint64_t newest_before(const struct cluster_snapshot *snapshot)
     int64_t begun = snapshot->last.roles.epoch;
     int64_t newest = begun > 0 ? begun - 1 : cluster_newest_epoch(snapshot);
     bool any_is_empty = false;
-    for (int i = 0; i < snapshot->member_count; i++)
-        any_is_empty |= is_asked(snapshot, &snapshot->members[i]) && !holds_data(&snapshot->members[i]);
+    for (int i = 0; i < snapshot->member_count; i++) {
+        const struct cluster_member *member = &snapshot->members[i];
+        any_is_empty |= is_asked(snapshot, member) && !holds_data(member) && !member_data_is_stale(member);
+    }
     if (snapshot->cluster.replication.semi_sync)
         newest--;
     return any_is_empty && newest > 0 ? (uint64_t)newest : 0;
