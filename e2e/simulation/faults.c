@@ -95,7 +95,8 @@ static void freeze(int64_t *until_ms, int64_t now_ms, int64_t for_ms)
 }
 
 /* MariaDB: behind a tail that was cut off, and before its own transactions have come back, the server would give a
- * number anew that others hold. No product can tell that from the history of positions (docs/simulation.md). */
+ * number anew that others hold. No product can tell that from the history of positions
+ * (docs/simulation-findings.md). */
 static bool would_be_a_twin(const struct sim *sim, int member)
 {
     const struct txn_log *log = &sim->members[member].disk.log;

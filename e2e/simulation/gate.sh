@@ -6,7 +6,7 @@
 # From seed 1300 on, so that a change fails only for what it has done; searching on is the task of long.sh. SEED=N sets it. What fails is told with the command that
 # repeats it; it stops nothing, so that all is told. open/known-seeds lists those that lose rows in a way that is not mended: they are told, and do not fail.
 # What loses or doubles anything fails. A cluster that stays closed or members that stay different are only told (--ignore), and a deleted cluster that is applied anew
-# is left out (--without): docs/simulation.md, "What it still finds".
+# is left out (--without): docs/simulation.md, "What it still finds", and docs/simulation-findings.md.
 # Cases: every kept schedule, and each pair of family and members. BUILD (build); RESULTS as in build-aux/test.sh.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
