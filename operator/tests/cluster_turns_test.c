@@ -7,6 +7,7 @@
 
 #include "operator/api/names.h"
 #include "operator/tests/operator_world.h"
+#include "operator/tests/world_copy.h"
 
 #define PATH_OTHER "/apis/apps/v1/namespaces/ns2/statefulsets/crm-mysql"
 #define OTHER(annotations)                                                                                             \
@@ -132,7 +133,7 @@ static void operators_that_die_on_the_way(void **state)
     UNUSED(state);
     static const world_step_fn steps[] = {
         all_children, settled, quiet, another_agent_comes, is_marked_with_the_image, turn_is_over, quiet, NULL};
-    for (size_t kill_after = 1; kill_after <= 6; kill_after++) {
+    for (size_t kill_after = 1; kill_after <= 6; kill_after += world_crash_every()) {
         struct operator_world *world = operator_world_new();
         world->turns = 1;
         world->kill_after_step = 4;

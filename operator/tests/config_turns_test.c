@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "operator/api/names.h"
 #include "operator/tests/operator_world.h"
+#include "operator/tests/world_copy.h"
 
 #define PATH_CONFIG "/apis/kubemysql.dev/v1alpha1/mysqlconfigs/plat"
 #define CONFIG(more)                                                                                                    \
@@ -441,12 +442,12 @@ static void servers_take_up_a_mycnf_one_cluster_after_the_other(void **state)
     operator_world_free(world);
 }
 
-/* Each operator is killed after any of its writes and orders. */
+/* Each operator is killed after any of its writes and orders (KM_CRASH_EVERY: after some). */
 static void operators_that_die_on_the_way(void **state)
 {
     UNUSED(state);
     static const world_step_fn steps[] = {all_have_a, b_is_wanted, all_have_b, NULL};
-    for (size_t kill_after = 1; kill_after <= 12; kill_after++) {
+    for (size_t kill_after = 1; kill_after <= 12; kill_after += world_crash_every()) {
         struct operator_world *world = three_clusters();
         world->kill_after_step = 2;
         world->kill_after = kill_after;

@@ -221,7 +221,7 @@ static void fail_at_difference(size_t n, size_t acts, const char *end, const cha
         end + line, end + from, wanted + from);
 }
 
-static size_t every_wanted(void)
+size_t world_crash_every(void)
 {
     const char *text = getenv("KM_CRASH_EVERY");
     return text ? MAX_OF((size_t)strtoul(text, NULL, 10), (size_t)1) : 1;
@@ -229,7 +229,7 @@ static size_t every_wanted(void)
 
 void world_dies_at_every_step(world_tell_fn tell, const void *arg, size_t at_least)
 {
-    struct world_copies copies = {.every = every_wanted(), .out = -1};
+    struct world_copies copies = {.every = world_crash_every(), .out = -1};
     size_t tried = 0;
     _cleanup_(freep) char *wanted = tell(arg, 0, &copies);
     assert_true(copies.count >= at_least);

@@ -23,6 +23,9 @@ struct loop;
 
 #define WORLD_COPIES_MAX 200
 
+/* By KM_CRASH_EVERY, for a test that tells its story anew for each act; 1 if that is not set. */
+size_t world_crash_every(void);
+
 struct world_copies {
     char *ends[WORLD_COPIES_MAX]; /* what the copy after that act said; NULL: none was made */
     size_t count;
