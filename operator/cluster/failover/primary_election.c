@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "common/gtid.h"
-#include "operator/cluster/failover/failover_facts.h"
 #include "operator/cluster/failover/reigns.h"
 #include "operator/cluster/state/archive_reach.h"
 #include "operator/cluster/state/member_view.h"
@@ -47,12 +46,16 @@ static bool may_write(const struct cluster_snapshot *snapshot, const struct clus
     return is_told || agent_takes_writes(agent);
 }
 
-/* It still applies what it has received, which may be on nobody else, and which an opening would drop. */
+/* It still applies what it has received, which may be on nobody else, and which an opening would drop. What was received
+ * includes what was executed (agent_api.h). */
 static bool is_applying(const struct cluster_member *member)
 {
     const struct agent_status *agent = member->agent;
-    return agent->replication.applier == AGENT_THREAD_RUNNING && !str_empty(agent->gtid_received) &&
-        !failover_has_executed(member, agent->gtid_received);
+    enum gtid_flavour flavour = member_gtid_flavour(member);
+    _cleanup_(gtid_set_freep) struct gtid_set *received = position_parse(flavour, agent->gtid_received);
+    _cleanup_(gtid_set_freep) struct gtid_set *executed = position_parse(flavour, agent->gtid_executed);
+    return agent->replication.applier == AGENT_THREAD_RUNNING && !str_empty(agent->gtid_received) && received &&
+        executed && gtid_set_compare(executed, received) == GTID_SUBSET;
 }
 
 /* What must happen before positions can be compared; "" nothing. */
