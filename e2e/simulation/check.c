@@ -119,36 +119,9 @@ static void forget_unguarded(struct sim *sim, int member)
     }
 }
 
-static bool is_on_a_volume(const struct sim *sim, int txn)
-{
-    for (int i = 0; i < SIM_MEMBERS_MAX; i++) {
-        const struct sim_disk *disk = &sim->members[i].disk;
-        bool found = txn_bits_has(&disk->log.bits, txn);
-        for (int r = disk->relay.at; r < disk->relay.count; r++)
-            found |= disk->relay.entries[r] == txn;
-        if (disk->has_data && found)
-            return true;
-    }
-    return false;
-}
-
-/* An operator knew that it was let go, by the status alone; that is of before the first start now, and the volumes that
- * held it are lost. */
-static void forget_untold(struct sim *sim, int member)
-{
-    for (int i = 0; i < sim->txns.count && sim->status_first; i++) {
-        if (sim->txns.all[i].let_go_ms == 0 || !txn_bits_has(&sim->acked, i) || is_on_a_volume(sim, i))
-            continue;
-        txn_bits_drop(&sim->acked, i);
-        sim_tell(sim, "%s opens without a commit that was let go, of which nothing that is left tells",
-            sim_member_name(member));
-    }
-}
-
 void check_opened(struct sim *sim, int member)
 {
     forget_unguarded(sim, member);
-    forget_untold(sim, member);
     int txn = missing(sim, member);
     char executed[256];
     server_executed(sim, member, executed, sizeof(executed));

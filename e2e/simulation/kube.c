@@ -285,7 +285,6 @@ void kube_restore_past(struct sim *sim, int epochs)
     cluster_status_copy(&api->past[MIN_OF(MAX_OF(epochs, 1), api->past_count) - 1], &api->status);
     api->version++;
     sim->status_past = true;
-    sim->status_first |= sim->api.status.roles.epoch == 0;
     sim_tell(sim, "the status is that of epoch %lld again, primary %s", (long long)api->status.roles.epoch,
         api->status.roles.current_primary);
 }

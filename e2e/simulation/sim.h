@@ -369,7 +369,6 @@ struct sim {
     bool calm;        /* no fault comes any more */
     bool volume_lost; /* one that held data, at some time */
     bool status_past; /* the status was one of the past, at some time */
-    bool status_first; /* one of before the first start, at some time */
     uint64_t forked_epoch; /* the latest epoch, of which nobody who was heard knew when an earlier primary went on; 0 */
     bool recreated;   /* the cluster was deleted and applied again, at some time */
     int64_t calm_ms;

@@ -46,8 +46,8 @@ static bool may_write(const struct cluster_snapshot *snapshot, const struct clus
     return is_told || agent_takes_writes(agent);
 }
 
-/* It still applies what it has received, which may be on nobody else, and which an opening would drop. What was received
- * includes what was executed (agent_api.h). */
+/* It still applies what it has received, which may be on nobody else, and which an opening would drop. What was
+ * received includes what was executed (agent_api.h). */
 static bool is_applying(const struct cluster_member *member)
 {
     const struct agent_status *agent = member->agent;

@@ -208,9 +208,9 @@ static void roll_delete(
         others_acknowledge_without(snapshot, member) ? "" : "; commits wait until it follows again");
 }
 
-/* A new MySQL primary applies the accounts once more. While the commit of such a statement waits, nobody can log in there,
- * the replica that would acknowledge it included (agent/mysql/accounts.h): the last one that can stays until they are
- * applied. */
+/* A new MySQL primary applies the accounts once more. While the commit of such a statement waits, nobody can log in
+ * there, the replica that would acknowledge it included (agent/mysql/accounts.h). So the last replica that can
+ * acknowledge stays until the accounts are applied. */
 static bool awaits_accounts(const struct cluster_snapshot *snapshot, const struct cluster_member *goes)
 {
     const struct cluster_member *primary = cluster_primary(snapshot);
